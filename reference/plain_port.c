@@ -1,0 +1,290 @@
+#include "reference/plain_port.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/tile_cost.h"
+#include "reference/tile_kernels.h"
+
+enum { CHUNK = 256 }; /* elements converted at a time, on the stack */
+
+static bool is_key_side(enum fa_tensor_id id)
+{
+    return id == FA_K || id == FA_V || id == FA_DK || id == FA_DV;
+}
+
+static size_t cell_bytes(const struct fa_port *port)
+{
+    return port->compute_type == FA_F64 ? sizeof(double) : sizeof(float);
+}
+
+void fa_port_open(struct fa_port *port, const struct fa_port_verbs *verbs,
+                  const struct fa_run *run)
+{
+    memset(port, 0, sizeof *port);
+    port->verbs = verbs;
+    port->run = run;
+    port->compute_type = run->problem.dtype == FA_F64 ? FA_F64 : FA_F32;
+}
+
+void fa_port_close(struct fa_port *port)
+{
+    for (int id = 0; id < FA_TENSORS; id++)
+        free(port->buffer[id]);
+    memset(port->buffer, 0, sizeof port->buffer);
+    memset(port->buffer_bytes, 0, sizeof port->buffer_bytes);
+    memset(port->tile, 0, sizeof port->tile);
+}
+
+void fa_tile_shape(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int64_t columns)
+{
+    struct fa_tile *tile = &port->tile[id];
+    assert(!tile->live || tile->alias);
+    *tile = (struct fa_tile){
+        .rows = rows,
+        .columns = columns,
+        .row_capacity = rows,
+        .column_capacity = columns,
+        .format = id < FA_HBM_TENSORS ? fa_hbm_format(&port->run->problem, id)
+                                      : port->compute_type,
+        .live = true,
+        .key_side = is_key_side(id),
+    };
+    int64_t inner = tile->key_side ? columns : rows;
+    tile->ld = (inner + FA_LANES - 1) / FA_LANES * FA_LANES;
+    tile->bytes = (uint64_t)rows * (uint64_t)columns * fa_on_chip_bytes(&port->run->problem, id);
+}
+
+void fa_tile_give_cells(struct fa_port *port, enum fa_tensor_id id)
+{
+    struct fa_tile *tile = &port->tile[id];
+    int64_t outer = tile->key_side ? tile->row_capacity : tile->column_capacity;
+    size_t bytes = (size_t)(tile->ld * (outer > 0 ? outer : 1)) * cell_bytes(port);
+    if (bytes == 0)
+        bytes = 64;
+    if (port->buffer_bytes[id] < bytes) {
+        size_t padded = (bytes + 63) / 64 * 64;
+        void *cells = aligned_alloc(64, padded);
+        if (!cells) {
+            port->status = fa_fail(&port->error, FA_NO_MEMORY,
+                                   "no memory for a tile of %s: %zu bytes were refused",
+                                   fa_tensor_name(id), padded);
+            return;
+        }
+        free(port->buffer[id]);
+        port->buffer[id] = cells;
+        port->buffer_bytes[id] = padded;
+        tile->cells = cells;
+        fa_tile_poison(port, tile);
+    }
+    tile->cells = port->buffer[id];
+}
+
+void fa_tile_poison(const struct fa_port *port, struct fa_tile *tile)
+{
+    int64_t outer = tile->key_side ? tile->row_capacity : tile->column_capacity;
+    int64_t n = tile->ld * outer;
+    if (port->compute_type == FA_F64) {
+        double *cells = tile->cells;
+        for (int64_t c = 0; c < n; c++)
+            cells[c] = NAN;
+    } else {
+        float *cells = tile->cells;
+        for (int64_t c = 0; c < n; c++)
+            cells[c] = NAN;
+    }
+}
+
+double fa_tile_get(const struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
+{
+    const struct fa_tile *tile = &port->tile[id];
+    assert(tile->live && tile->cells && row < tile->row_capacity && column < tile->column_capacity);
+    int64_t index = tile->key_side ? row * tile->ld + column : column * tile->ld + row;
+    return fa_dtype_get(port->compute_type, tile->cells, index);
+}
+
+/* Element (row, column) of the matrix that the current head has in the tensor. */
+static char *matrix_element(const struct fa_port *port, const struct fa_tensor *tensor,
+                            int64_t row, int64_t column)
+{
+    const struct fa_problem *problem = &port->run->problem;
+    int64_t batch = port->at.head / problem->heads, head = port->at.head % problem->heads;
+    int64_t index = fa_tensor_index(tensor, fa_problem_batch(tensor, batch),
+                                    fa_problem_head(problem, tensor, head), row, column);
+    return (char *)tensor->data + (size_t)index * fa_dtype_bytes(tensor->dtype);
+}
+
+static bool has_non_finite(const struct fa_port *port, const struct fa_tile *tile)
+{
+    /* x - x is 0 for a finite x and NaN for the others, and a NaN survives the sum. */
+    double sum = 0;
+    for (int64_t r = 0; r < tile->rows; r++) {
+        if (port->compute_type == FA_F64) {
+            const double *row = (const double *)tile->cells + r * tile->ld;
+            double part = 0;
+            for (int64_t c = 0; c < tile->columns; c++)
+                part += row[c] - row[c];
+            sum += part;
+        } else {
+            const float *row = (const float *)tile->cells + r * tile->ld;
+            float part[FA_LANES] = {0};
+            int64_t c = 0;
+            for (; c + FA_LANES <= tile->columns; c += FA_LANES)
+                for (int lane = 0; lane < FA_LANES; lane++)
+                    part[lane] += row[c + lane] - row[c + lane];
+            for (; c < tile->columns; c++)
+                part[0] += row[c] - row[c];
+            for (int lane = 0; lane < FA_LANES; lane++)
+                sum += part[lane];
+        }
+    }
+    return isnan(sum);
+}
+
+/* One row of a tensor to doubles or floats, contiguous, any column stride. */
+static void read_row(enum fa_dtype to, void *out, const struct fa_tensor *tensor, const char *from,
+                     int64_t n)
+{
+    if (tensor->stride[3] == 1 || n <= 1) {
+        fa_dtype_convert(to, out, tensor->dtype, from, n);
+        return;
+    }
+    for (int64_t c = 0; c < n; c++)
+        fa_dtype_set(to, out, c, fa_dtype_get(tensor->dtype, from, c * tensor->stride[3]));
+}
+
+static void write_row(const struct fa_tensor *tensor, char *to, enum fa_dtype from,
+                      const void *row, int64_t n)
+{
+    if (tensor->stride[3] == 1 || n <= 1) {
+        fa_dtype_convert(tensor->dtype, to, from, row, n);
+        return;
+    }
+    for (int64_t c = 0; c < n; c++)
+        fa_dtype_set(tensor->dtype, to, c * tensor->stride[3], fa_dtype_get(from, row, c));
+}
+
+void fa_tile_copy_in(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
+{
+    struct fa_tile *tile = &port->tile[id];
+    const struct fa_tensor *tensor = &port->run->tensor[id];
+    size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
+    union {
+        float f32[CHUNK];
+        double f64[CHUNK];
+    } part;
+
+    if (tile->rows == 0 || tile->columns == 0)
+        return;
+    for (int64_t r = 0; r < tile->rows; r++) {
+        const char *from = matrix_element(port, tensor, row + r, column);
+        if (tile->key_side) {
+            read_row(port->compute_type, (char *)tile->cells + (size_t)(r * tile->ld) * cell,
+                     tensor, from, tile->columns);
+            continue;
+        }
+        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
+            int64_t n = tile->columns - c < CHUNK ? tile->columns - c : CHUNK;
+            int64_t step = c * tensor->stride[3];
+            read_row(port->compute_type, &part, tensor, from + (size_t)step * element, n);
+            if (port->compute_type == FA_F64)
+                for (int64_t e = 0; e < n; e++)
+                    ((double *)tile->cells)[(c + e) * tile->ld + r] = part.f64[e];
+            else
+                for (int64_t e = 0; e < n; e++)
+                    ((float *)tile->cells)[(c + e) * tile->ld + r] = part.f32[e];
+        }
+    }
+    if (id == FA_V)
+        tile->non_finite = has_non_finite(port, tile);
+}
+
+void fa_tile_copy_out(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
+{
+    const struct fa_tile *tile = &port->tile[id];
+    const struct fa_tensor *tensor = &port->run->tensor[id];
+    size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
+    union {
+        float f32[CHUNK];
+        double f64[CHUNK];
+    } part;
+
+    if (tile->rows == 0 || tile->columns == 0)
+        return;
+    for (int64_t r = 0; r < tile->rows; r++) {
+        char *to = matrix_element(port, tensor, row + r, column);
+        if (tile->key_side) {
+            write_row(tensor, to, port->compute_type,
+                      (const char *)tile->cells + (size_t)(r * tile->ld) * cell, tile->columns);
+            continue;
+        }
+        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
+            int64_t n = tile->columns - c < CHUNK ? tile->columns - c : CHUNK;
+            int64_t step = c * tensor->stride[3];
+            if (port->compute_type == FA_F64)
+                for (int64_t e = 0; e < n; e++)
+                    part.f64[e] = ((const double *)tile->cells)[(c + e) * tile->ld + r];
+            else
+                for (int64_t e = 0; e < n; e++)
+                    part.f32[e] = ((const float *)tile->cells)[(c + e) * tile->ld + r];
+            write_row(tensor, to + (size_t)step * element, port->compute_type, &part, n);
+        }
+    }
+}
+
+void fa_tile_copy_lse(struct fa_port *port, int64_t row)
+{
+    const struct fa_tensor *lse = &port->run->lse_outside;
+    if (!lse->data)
+        return;
+    for (int64_t r = 0; r < port->tile[FA_M].rows; r++) {
+        double m = fa_tile_get(port, FA_M, r, 0), l = fa_tile_get(port, FA_L, r, 0);
+        char *to = matrix_element(port, lse, row + r, 0);
+        fa_dtype_set(lse->dtype, to, 0, l == 0 ? -INFINITY : m + log(l));
+    }
+}
+
+static void plain_alloc(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int64_t columns)
+{
+    fa_tile_shape(port, id, rows, columns);
+    fa_tile_give_cells(port, id);
+}
+
+static void plain_free(struct fa_port *port, enum fa_tensor_id id)
+{
+    assert(port->tile[id].live && !port->tile[id].alias);
+    port->tile[id].live = false;
+}
+
+static void plain_load(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
+{
+    assert(port->tile[id].live);
+    fa_tile_clip(&port->tile[id], &port->run->tensor[id], row, column);
+    fa_tile_copy_in(port, id, row, column);
+}
+
+static void plain_compute(struct fa_port *port, enum fa_op op)
+{
+    struct fa_flops unused = {0, 0, 0};
+    fa_op_account(port, op, &unused);
+    fa_tile_compute(port, op);
+}
+
+static void plain_skip(struct fa_port *port, int64_t i, int64_t j)
+{
+    (void)i;
+    (void)j;
+    port->tiles_skipped++;
+}
+
+const struct fa_port_verbs fa_plain_verbs = {
+    .alloc = plain_alloc,
+    .free = plain_free,
+    .load = plain_load,
+    .store = fa_tile_copy_out,
+    .compute = plain_compute,
+    .skip = plain_skip,
+    .reveal_lse = fa_tile_copy_lse,
+};

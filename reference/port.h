@@ -1,0 +1,253 @@
+/*
+ * The memory port: the only way an algorithm reaches memory or does arithmetic.
+ *
+ * An algorithm is written once, in terms of tiles that it allocates on chip, loads, computes with
+ * and stores. What those verbs do is the port's business: the plain port (plain_port.h) moves the
+ * data and counts nothing; the simulator's memory counts every access, enforces the capacity,
+ * keeps a trace, and may leave the data out altogether. So the code that computes the answer is
+ * the code that is counted and drawn.
+ *
+ * Errors are sticky: after the first one every verb does nothing, so that the text of an algorithm
+ * reads like the paper. Whoever started the run looks at port->status.
+ *
+ * A port belongs to one worker. Tiles on chip are named by what they hold; at most one tile of a
+ * name is live at a time.
+ */
+#ifndef FA_PORT_H
+#define FA_PORT_H
+
+#include "reference/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every tensor in HBM, then what exists only on chip. */
+enum fa_tensor_id {
+    FA_Q,
+    FA_K,
+    FA_V,
+    FA_O,
+    FA_DO,
+    FA_DQ,
+    FA_DK,
+    FA_DV,
+    FA_LSE,
+    FA_L, /* row sums of exp(s - m) */
+    FA_M, /* row maxima */
+    FA_S, /* scores */
+    FA_P, /* weights */
+    FA_DP,
+    FA_DS,
+    FA_DELTA,
+    FA_MASK,
+    FA_BIAS,
+    FA_DROPOUT,
+    FA_HBM_TENSORS,
+    FA_TILE_L = FA_HBM_TENSORS, /* Algorithm 1's l and m of one tile alone */
+    FA_TILE_M,
+    FA_TENSORS
+};
+
+/* "q", "k", ..., "tile_l", "tile_m". */
+const char *fa_tensor_name(enum fa_tensor_id id);
+
+/*
+ * A tile on chip. `rows` and `columns` say what it holds now, never padded; the capacities what it
+ * was allocated for. Only kernels and ports look at the cells, which are of the compute type (f32,
+ * or f64 when the problem's dtype is f64) and already rounded to `format`.
+ *
+ * Query-side tiles (all but K, V, dK, dV) keep the rows innermost: cell (r, c) at c * ld + r, with
+ * ld a multiple of FA_LANES, so that kernels work on FA_LANES queries at once and no sum is ever
+ * reordered. Key-side tiles are row-major: cell (r, c) at r * ld + c.
+ */
+enum { FA_LANES = 16 };
+
+struct fa_tile {
+    int64_t rows, columns;
+    int64_t row_capacity, column_capacity;
+    int64_t ld;
+    enum fa_dtype format;
+    bool live;
+    bool key_side;
+    bool alias;      /* a second name for another tile's cells */
+    bool non_finite; /* V only: it holds a NaN or an infinity */
+    uint64_t bytes;  /* what it occupies on chip, by its capacity and format */
+    uint64_t place;  /* offset on chip in bytes */
+    void *cells;     /* NULL when nothing is computed */
+};
+
+/* Tile operations. Operands are the live tiles of those names; the cost of each, in floating-point
+ * operations, is stated in tile_cost.h. Equation numbers are those of reference/README.md. */
+enum fa_op {
+    FA_OP_START,        /* O = 0, l = 0, m = -inf, of those that are live */
+    FA_OP_SCORE,        /* S = scale Q K^T                                   (1) */
+    FA_OP_BIAS,         /* S = S + bias                                      (2) */
+    FA_OP_HIDE,         /* S = -inf where causal or window hides             (2) */
+    FA_OP_MASK,         /* S = -inf where the element mask is 0              (2) */
+    FA_OP_SOFTMAX_ROWS, /* S holds whole rows: m, l, P = exp(S - m) / l      (3) */
+    FA_OP_ROW_STATS,    /* m, l absorb S                                     (6) */
+    FA_OP_NORMALISE,    /* P = exp(S - m) / l                                (3) */
+    FA_OP_ABSORB,       /* m, l absorb S; O rescaled; P = exp(S - m)         (6) (7) */
+    FA_OP_TILE_SOFTMAX, /* tile_m, tile_l, P = exp(S - tile_m)               (5) */
+    FA_OP_UPDATE,       /* m, l absorb tile_m, tile_l; O and P rescaled      (8) */
+    FA_OP_ACCUMULATE,   /* O = O + P V                                       (4) (7) */
+    FA_OP_FINISH,       /* O = O / l, m becomes LSE = m + ln l               (9) */
+    FA_OP_FINISH_STATS, /* m becomes LSE = m + ln l                          (9) */
+    FA_OP_WEIGHTS,      /* P = exp(S - LSE)                                  (10) */
+    FA_OP_NO_WEIGHTS,   /* P = 0: a skipped tile, hidden throughout */
+    FA_OP_COUNT
+};
+
+const char *fa_op_name(enum fa_op op); /* "score", "absorb", ... */
+
+/* Tiles of the run, and what the row-wise steps of `standard` take at a time. */
+struct fa_tiles {
+    int64_t br, bc;        /* 1 or more; a tile never exceeds the matrix */
+    int64_t row_block;     /* rows of one row-wise step, 1 or more */
+    int64_t column_chunk;  /* columns of one: nk (or more) means whole rows */
+};
+
+/* One execution: the problem, its tiles, and its tensors in HBM by name (shape 0: not used). */
+struct fa_run {
+    struct fa_problem problem;
+    struct fa_tiles tiles;
+    struct fa_tensor tensor[FA_HBM_TENSORS];
+    /* Outside the machine: where `standard` and `flash1` leave LSE without traffic. Shape
+     * [batch, heads, nq, 1]; data NULL: nobody wants it. */
+    struct fa_tensor lse_outside;
+};
+
+/* Where the algorithm stands: head is batch * heads + head; i is the query tile, j the key tile
+ * (-1: none); step indexes the algorithm's table; line is the line of its source. */
+struct fa_place {
+    int64_t head, i, j;
+    int step, line;
+};
+
+struct fa_port;
+
+struct fa_port_verbs {
+    void (*alloc)(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int64_t columns);
+    void (*free)(struct fa_port *port, enum fa_tensor_id id);
+    void (*load)(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
+    void (*store)(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
+    void (*compute)(struct fa_port *port, enum fa_op op);
+    void (*skip)(struct fa_port *port, int64_t i, int64_t j);
+    void (*reveal_lse)(struct fa_port *port, int64_t row);
+};
+
+struct fa_port {
+    const struct fa_port_verbs *verbs;
+    const struct fa_run *run;
+    struct fa_place at;
+    struct fa_tile tile[FA_TENSORS];
+    enum fa_dtype compute_type; /* FA_F32 or FA_F64 */
+    uint64_t tiles_visited, tiles_masked, tiles_skipped;
+    bool visit_cut, visit_new; /* said of the next compute: see fa_visit */
+    enum fa_status status;
+    struct fa_error error;
+    void *buffer[FA_TENSORS]; /* cells by name, kept between allocations */
+    size_t buffer_bytes[FA_TENSORS];
+};
+
+/* Sets the loop position for the verbs that follow; the line is the caller's. */
+#define fa_at(port, head, i, j, step) fa_port_at(port, head, i, j, step, __LINE__)
+
+static inline void fa_port_at(struct fa_port *port, int64_t head, int64_t i, int64_t j, int step,
+                              int line)
+{
+    port->at = (struct fa_place){head, i, j, step, line};
+}
+
+/* Reserves a tile on chip for rows x columns (clipped by the caller to what the matrix has).
+ * FA_DOES_NOT_FIT, FA_NO_MEMORY. */
+static inline void fa_alloc(struct fa_port *port, enum fa_tensor_id id, int64_t rows,
+                            int64_t columns)
+{
+    if (port->status == FA_OK)
+        port->verbs->alloc(port, id, rows, columns);
+}
+
+/* Gives the tile back; its cells are gone. */
+static inline void fa_free(struct fa_port *port, enum fa_tensor_id id)
+{
+    if (port->status == FA_OK)
+        port->verbs->free(port, id);
+}
+
+/* `name` becomes a second name for the live tile `of`: S turns into P, m into LSE, where it lies.
+ * Costs nothing; the name dies with the tile. */
+static inline void fa_alias(struct fa_port *port, enum fa_tensor_id name, enum fa_tensor_id of)
+{
+    if (port->status == FA_OK) {
+        port->tile[name] = port->tile[of];
+        port->tile[name].alias = true;
+    }
+}
+
+/* Copies the part of the tensor that begins at (row, column) of the head's matrix into the live
+ * tile of the same name; what the matrix does not have, the tile does not hold. */
+static inline void fa_load(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
+{
+    if (port->status == FA_OK)
+        port->verbs->load(port, id, row, column);
+}
+
+/* Copies what the tile holds to (row, column) of the head's matrix, rounding to its format. */
+static inline void fa_store(struct fa_port *port, enum fa_tensor_id id, int64_t row,
+                            int64_t column)
+{
+    if (port->status == FA_OK)
+        port->verbs->store(port, id, row, column);
+}
+
+static inline void fa_compute(struct fa_port *port, enum fa_op op)
+{
+    if (port->status == FA_OK)
+        port->verbs->compute(port, op);
+}
+
+/* Says that the run visits a tile: `cut` if the structural mask hides some of it. */
+static inline void fa_visit(struct fa_port *port, bool cut)
+{
+    port->tiles_visited++;
+    port->tiles_masked += cut;
+    port->visit_new = true;
+    port->visit_cut = cut;
+}
+
+/* Says that tile (i, j) is skipped: neither loaded nor computed. */
+static inline void fa_skip(struct fa_port *port, int64_t i, int64_t j)
+{
+    if (port->status == FA_OK)
+        port->verbs->skip(port, i, j);
+}
+
+/* Hands LSE = m + ln l of the rows on chip to the caller outside the machine, uncounted. */
+static inline void fa_reveal_lse(struct fa_port *port, int64_t row)
+{
+    if (port->status == FA_OK)
+        port->verbs->reveal_lse(port, row);
+}
+
+/* Gives a tile its true size for a part that begins at `row`, `column` of the tensor. */
+static inline void fa_tile_clip(struct fa_tile *tile, const struct fa_tensor *tensor, int64_t row,
+                                int64_t column)
+{
+    int64_t rows = tensor->shape[2] - row, columns = tensor->shape[3] - column;
+    tile->rows = rows < tile->row_capacity ? rows : tile->row_capacity;
+    tile->columns = columns < tile->column_capacity ? columns : tile->column_capacity;
+}
+
+/* Bytes that one cell of the tile occupies on chip: the dtype's size for what was only loaded (Q,
+ * K, V, dO, mask, bias), 4 (f64: 8) for accumulators, scores and statistics. */
+size_t fa_on_chip_bytes(const struct fa_problem *problem, enum fa_tensor_id id);
+
+/* The format of the tensor in HBM: statistics f32 (f64: f64), masks u8, others the dtype. */
+enum fa_dtype fa_hbm_format(const struct fa_problem *problem, enum fa_tensor_id id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,229 @@
+/*
+ * Standard attention, FlashAttention's Algorithm 0, forward: S = Q K^T goes to HBM, comes back by
+ * rows for the softmax, P goes to HBM and comes back for O = P V.
+ *
+ * Causal and window hide scores as S is stored and save nothing. A bias or an element mask is a
+ * pass over S of its own, as in code that fuses nothing. Rows too long for the chip are softmaxed
+ * in chunks: one pass for the statistics, one to normalise.
+ */
+#include "reference/algorithm.h"
+#include "reference/scores.h"
+#include "reference/visibility.h"
+
+enum { PRODUCT_S, BIAS, MASK, SOFTMAX, PRODUCT_O, PHASES };
+
+enum { S_RESERVE, S_LOAD_Q, S_LOAD_K, S_SCORE, S_HIDE, S_STORE, B_PASS, M_PASS, P_RESERVE, P_LOAD,
+       P_SOFTMAX, P_STATISTICS, P_NORMALISE, P_STORE, O_RESERVE, O_START, O_LOAD, O_ACCUMULATE,
+       O_STORE, STEPS };
+
+static const struct fa_step steps[STEPS] = {
+    [S_RESERVE] = {"Algorithm 0, line 1", "reserve Q_i, K_j, S_ij on chip", PRODUCT_S},
+    [S_LOAD_Q] = {"Algorithm 0, line 1", "load Q_i", PRODUCT_S},
+    [S_LOAD_K] = {"Algorithm 0, line 1", "load K_j", PRODUCT_S},
+    [S_SCORE] = {"Algorithm 0, line 1", "S_ij = scale Q_i K_j^T", PRODUCT_S},
+    [S_HIDE] = {"Algorithm 0, line 1", "hide what causal and window hide", PRODUCT_S},
+    [S_STORE] = {"Algorithm 0, line 1", "store S_ij", PRODUCT_S},
+    [B_PASS] = {"Algorithm 0, between lines 1 and 2", "S = S + bias, a pass of its own", BIAS},
+    [M_PASS] = {"Algorithm 0, between lines 1 and 2", "mask S, a pass of its own", MASK},
+    [P_RESERVE] = {"Algorithm 0, line 2", "reserve rows of S on chip", SOFTMAX},
+    [P_LOAD] = {"Algorithm 0, line 2", "load rows of S", SOFTMAX},
+    [P_SOFTMAX] = {"Algorithm 0, line 2", "P = softmax(S) by rows", SOFTMAX},
+    [P_STATISTICS] = {"Algorithm 0, line 2", "m and l of a chunk of a row", SOFTMAX},
+    [P_NORMALISE] = {"Algorithm 0, line 2", "P = exp(S - m) / l of a chunk", SOFTMAX},
+    [P_STORE] = {"Algorithm 0, line 2", "store P", SOFTMAX},
+    [O_RESERVE] = {"Algorithm 0, line 3", "reserve P_ij, V_j, O_i on chip", PRODUCT_O},
+    [O_START] = {"Algorithm 0, line 3", "O_i = 0", PRODUCT_O},
+    [O_LOAD] = {"Algorithm 0, line 3", "load P_ij, V_j", PRODUCT_O},
+    [O_ACCUMULATE] = {"Algorithm 0, line 3", "O_i = O_i + P_ij V_j", PRODUCT_O},
+    [O_STORE] = {"Algorithm 0, line 3", "store O_i", PRODUCT_O},
+};
+
+static const char *const phases[PHASES] = {"S = Q K^T", "bias", "mask", "softmax", "O = P V"};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t units(const struct fa_run *run, int phase)
+{
+    if ((phase == BIAS && !fa_scores_has(run, FA_BIAS)) ||
+        (phase == MASK && !fa_scores_has(run, FA_MASK)))
+        return 0;
+    return fa_tile_count(run->problem.nq,
+                         phase == SOFTMAX ? run->tiles.row_block : run->tiles.br);
+}
+
+/* Every tile is computed and stored, whatever the mask. */
+static void product_s(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_run *run = port->run;
+    const struct fa_problem *problem = &run->problem;
+    int64_t br = run->tiles.br, bc = run->tiles.bc;
+    int64_t tiles = fa_tile_count(problem->nk, bc);
+
+    fa_at(port, head, i, -1, S_RESERVE);
+    fa_alloc(port, FA_Q, least(br, problem->nq), problem->d);
+    fa_alloc(port, FA_K, least(bc, problem->nk), problem->d);
+    fa_alloc(port, FA_S, least(br, problem->nq), least(bc, problem->nk));
+    fa_at(port, head, i, -1, S_LOAD_Q);
+    fa_load(port, FA_Q, i * br, 0);
+    for (int64_t j = 0; j < tiles; j++) {
+        bool cut = fa_tile_is_cut(run, i, j);
+        fa_visit(port, cut);
+        fa_at(port, head, i, j, S_LOAD_K);
+        fa_load(port, FA_K, j * bc, 0);
+        fa_at(port, head, i, j, S_SCORE);
+        fa_compute(port, FA_OP_SCORE);
+        fa_at(port, head, i, j, S_HIDE);
+        if (cut)
+            fa_compute(port, FA_OP_HIDE);
+        fa_at(port, head, i, j, S_STORE);
+        fa_store(port, FA_S, i * br, j * bc);
+    }
+    fa_free(port, FA_S);
+    fa_free(port, FA_K);
+    fa_free(port, FA_Q);
+}
+
+static void bias_or_mask(struct fa_port *port, enum fa_tensor_id which, int64_t head, int64_t i)
+{
+    const struct fa_run *run = port->run;
+    int64_t br = run->tiles.br, bc = run->tiles.bc;
+    int64_t rows = least(br, run->problem.nq), columns = least(bc, run->problem.nk);
+    int64_t tiles = fa_tile_count(run->problem.nk, bc);
+    int step = which == FA_BIAS ? B_PASS : M_PASS;
+
+    fa_at(port, head, i, -1, step);
+    fa_alloc(port, FA_S, rows, columns);
+    fa_scores_alloc_one(port, which, rows, columns);
+    for (int64_t j = 0; j < tiles; j++) {
+        fa_at(port, head, i, j, step);
+        fa_load(port, FA_S, i * br, j * bc);
+        fa_scores_apply_one(port, which, i, j);
+        fa_store(port, FA_S, i * br, j * bc);
+    }
+    fa_free(port, which);
+    fa_free(port, FA_S);
+}
+
+/* Whole rows at a time. */
+static void softmax_rows(struct fa_port *port, int64_t head, int64_t i)
+{
+    int64_t row = i * port->run->tiles.row_block;
+    fa_at(port, head, i, -1, P_LOAD);
+    fa_load(port, FA_S, row, 0);
+    fa_at(port, head, i, -1, P_SOFTMAX);
+    fa_compute(port, FA_OP_SOFTMAX_ROWS);
+    fa_at(port, head, i, -1, P_STORE);
+    fa_store(port, FA_P, row, 0);
+}
+
+/* A row that does not fit: before each chunk m and l are those of the chunks before it. */
+static void softmax_chunks(struct fa_port *port, int64_t head, int64_t i)
+{
+    int64_t row = i * port->run->tiles.row_block, chunk = port->run->tiles.column_chunk;
+    int64_t chunks = fa_tile_count(port->run->problem.nk, chunk);
+
+    fa_at(port, head, i, -1, P_STATISTICS);
+    fa_compute(port, FA_OP_START);
+    for (int64_t c = 0; c < chunks; c++) {
+        fa_at(port, head, i, c, P_LOAD);
+        fa_load(port, FA_S, row, c * chunk);
+        fa_at(port, head, i, c, P_STATISTICS);
+        fa_compute(port, FA_OP_ROW_STATS);
+    }
+    for (int64_t c = 0; c < chunks; c++) {
+        fa_at(port, head, i, c, P_LOAD);
+        fa_load(port, FA_S, row, c * chunk);
+        fa_at(port, head, i, c, P_NORMALISE);
+        fa_compute(port, FA_OP_NORMALISE);
+        fa_at(port, head, i, c, P_STORE);
+        fa_store(port, FA_P, row, c * chunk);
+    }
+}
+
+static void softmax(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_run *run = port->run;
+    int64_t rows = least(run->tiles.row_block, run->problem.nq);
+    bool whole = run->tiles.column_chunk >= run->problem.nk;
+
+    fa_at(port, head, i, -1, P_RESERVE);
+    fa_alloc(port, FA_S, rows, whole ? run->problem.nk : run->tiles.column_chunk);
+    fa_alloc(port, FA_L, rows, 1);
+    fa_alloc(port, FA_M, rows, 1);
+    fa_alias(port, FA_P, FA_S);
+    if (whole)
+        softmax_rows(port, head, i);
+    else
+        softmax_chunks(port, head, i);
+    fa_reveal_lse(port, i * run->tiles.row_block);
+    fa_free(port, FA_M);
+    fa_free(port, FA_L);
+    fa_free(port, FA_S);
+}
+
+static void product_o(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_run *run = port->run;
+    const struct fa_problem *problem = &run->problem;
+    int64_t br = run->tiles.br, bc = run->tiles.bc;
+    int64_t tiles = fa_tile_count(problem->nk, bc);
+
+    fa_at(port, head, i, -1, O_RESERVE);
+    fa_alloc(port, FA_P, least(br, problem->nq), least(bc, problem->nk));
+    fa_alloc(port, FA_V, least(bc, problem->nk), problem->dv);
+    fa_alloc(port, FA_O, least(br, problem->nq), problem->dv);
+    fa_at(port, head, i, -1, O_START);
+    fa_compute(port, FA_OP_START);
+    /* Before each j: O_i is the sum of P V over the key tiles before it. */
+    for (int64_t j = 0; j < tiles; j++) {
+        fa_at(port, head, i, j, O_LOAD);
+        fa_load(port, FA_P, i * br, j * bc);
+        fa_load(port, FA_V, j * bc, 0);
+        fa_at(port, head, i, j, O_ACCUMULATE);
+        fa_compute(port, FA_OP_ACCUMULATE);
+    }
+    fa_at(port, head, i, -1, O_STORE);
+    fa_store(port, FA_O, i * br, 0);
+    fa_free(port, FA_O);
+    fa_free(port, FA_V);
+    fa_free(port, FA_P);
+}
+
+static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
+{
+    switch (phase) {
+    case PRODUCT_S:
+        product_s(port, head, index);
+        return;
+    case BIAS:
+        bias_or_mask(port, FA_BIAS, head, index);
+        return;
+    case MASK:
+        bias_or_mask(port, FA_MASK, head, index);
+        return;
+    case SOFTMAX:
+        softmax(port, head, index);
+        return;
+    case PRODUCT_O:
+        product_o(port, head, index);
+        return;
+    }
+}
+
+const struct fa_algorithm fa_standard = {
+    .name = "standard",
+    .title = "standard attention: S and P go through HBM",
+    .source = "FlashAttention (arXiv 2205.14135), Algorithm 0",
+    .file = "reference/standard.c",
+    .steps = steps,
+    .n_steps = STEPS,
+    .n_phases = PHASES,
+    .phases = phases,
+    .stores_scores = true,
+    .stores_weights = true,
+    .units = units,
+    .unit = unit,
+};

@@ -1,0 +1,18 @@
+/*
+ * Tile products. Contraction to fused multiply-add is wanted here (and nowhere near exp).
+ */
+#include "reference/tile_kernels.h"
+
+#include <math.h>
+
+#include "reference/tile_target.h"
+
+#define REAL float
+#define TYPED(name) name##_f32
+#include "reference/tile_product.inc"
+#undef REAL
+#undef TYPED
+
+#define REAL double
+#define TYPED(name) name##_f64
+#include "reference/tile_product.inc"

@@ -1,0 +1,73 @@
+#include "reference/visibility.h"
+
+/* Bounds of the diagonal band, far enough outside for "unbounded" and safe to add indices to. */
+static const int64_t FAR = INT64_MAX / 4;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t greatest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Row r sees [r + band.first, r + band.end), before clipping to the keys there are. */
+static struct fa_span diagonal_band(const struct fa_problem *problem)
+{
+    int64_t shift = problem->causal == FA_CAUSAL_TOP_LEFT ? 0 : problem->nk - problem->nq;
+    int64_t left = problem->window_left, right = problem->window_right;
+    if (problem->causal != FA_CAUSAL_NONE)
+        right = right < 0 ? 0 : least(right, 0);
+    return (struct fa_span){
+        left < 0 ? -FAR : shift - least(left, FAR),
+        right < 0 ? FAR : shift + least(right, FAR) + 1,
+    };
+}
+
+struct fa_span fa_visible_keys(const struct fa_problem *problem, int64_t row)
+{
+    struct fa_span band = diagonal_band(problem);
+    return (struct fa_span){greatest(row + band.first, 0), least(row + band.end, problem->nk)};
+}
+
+/* Tiles of `size` that meet the interval of elements [first, end). */
+static struct fa_span tiles_of(int64_t first, int64_t end, int64_t size)
+{
+    if (first >= end)
+        return (struct fa_span){0, 0};
+    return (struct fa_span){first / size, fa_tile_count(end, size)};
+}
+
+struct fa_span fa_visible_key_tiles(const struct fa_run *run, int64_t i)
+{
+    const struct fa_problem *problem = &run->problem;
+    struct fa_span band = diagonal_band(problem);
+    int64_t first_row = i * run->tiles.br;
+    int64_t last_row = least(first_row + run->tiles.br, problem->nq) - 1;
+    return tiles_of(greatest(first_row + band.first, 0), least(last_row + band.end, problem->nk),
+                    run->tiles.bc);
+}
+
+struct fa_span fa_visible_query_tiles(const struct fa_run *run, int64_t j)
+{
+    const struct fa_problem *problem = &run->problem;
+    struct fa_span band = diagonal_band(problem);
+    int64_t first_key = j * run->tiles.bc;
+    int64_t last_key = least(first_key + run->tiles.bc, problem->nk) - 1;
+    /* key >= row + first and key < row + end, solved for the row. */
+    return tiles_of(greatest(first_key - band.end + 1, 0),
+                    least(last_key - band.first + 1, problem->nq), run->tiles.br);
+}
+
+bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j)
+{
+    const struct fa_problem *problem = &run->problem;
+    struct fa_span band = diagonal_band(problem);
+    int64_t first_row = i * run->tiles.br, first_key = j * run->tiles.bc;
+    int64_t last_row = least(first_row + run->tiles.br, problem->nq) - 1;
+    int64_t last_key = least(first_key + run->tiles.bc, problem->nk) - 1;
+    /* All is visible if the last row's interval begins, and the first row's ends, outside. */
+    return last_row + band.first > first_key || first_row + band.end <= last_key;
+}

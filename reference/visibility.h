@@ -1,0 +1,41 @@
+/*
+ * The structural mask (causal, window) as intervals: which keys a row sees, which tiles a loop
+ * visits, and which visited tiles the mask cuts. Each question is O(1).
+ *
+ * Row r of the queries sees the keys [r + shift - left, r + shift + right] inside [0, nk), where
+ * shift = nk - nq (bottom-right, and a window without causal) or 0 (top-left). The intervals of
+ * neighbouring rows overlap or touch, so what a block of rows sees together is an interval too.
+ */
+#ifndef FA_VISIBILITY_H
+#define FA_VISIBILITY_H
+
+#include "reference/port.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fa_span {
+    int64_t first, end; /* half open; first >= end: empty */
+};
+
+/* Keys that row r sees. */
+struct fa_span fa_visible_keys(const struct fa_problem *problem, int64_t row);
+
+/* Key tiles that the rows of query tile i see, and query tiles whose rows see key tile j. */
+struct fa_span fa_visible_key_tiles(const struct fa_run *run, int64_t i);
+struct fa_span fa_visible_query_tiles(const struct fa_run *run, int64_t j);
+
+/* True if the mask hides at least one element of tile (i, j). */
+bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j);
+
+/* ceil(n / size), the number of tiles along an axis. */
+static inline int64_t fa_tile_count(int64_t n, int64_t size)
+{
+    return n / size + (n % size != 0);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

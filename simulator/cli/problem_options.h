@@ -1,0 +1,89 @@
+/*
+ * The options that describe an experiment: problem, machine, inputs and outputs. Commands that run
+ * experiments take the groups that they need, and have a struct cli_problem as the first member of
+ * their options.
+ *
+ *     struct sweep_options { struct cli_problem problem; const char *plot; };
+ *     static const struct cli_group *const groups[] = {&cli_problem_group, &cli_machine_group, ...};
+ *     struct sweep_options options = {0};
+ *     options.problem = cli_problem_defaults;
+ *     if (!cli_begin(command, argc, argv, &options.problem.base, &status)) return status;
+ *
+ * A field that was not given has a value of its own (-1, NULL), and what follows from others (dv
+ * from d, kv_heads from heads) is worked out by cli_problem_make. So a sweep sets a field and makes
+ * the problem again.
+ */
+#ifndef CLI_PROBLEM_OPTIONS_H
+#define CLI_PROBLEM_OPTIONS_H
+
+#include "reference/algorithm.h"
+#include "reference/profile.h"
+#include "simulator/check.h"
+#include "simulator/cli/options.h"
+#include "simulator/machine.h"
+#include "simulator/tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum cli_layout { CLI_BHSD, CLI_BSHD };
+
+struct cli_problem {
+    struct cli_options base;
+    /* The problem; -1 where not given. */
+    const struct fa_algorithm *algorithms[FA_ALGORITHMS];
+    int n_algorithms;
+    int64_t batch, heads, kv_heads, n, nq, nk, d, dv;
+    bool scale_given;
+    double scale;
+    enum fa_causal causal;
+    int64_t window_left, window_right; /* -1: unbounded */
+    const char *mask_path, *bias_path; /* NULL: none */
+    enum fa_dtype dtype;
+    int pass; /* 0: forward, the only one there is */
+    /* The machine. */
+    const char *machine_name;
+    uint64_t sram_bytes; /* 0: the machine's own */
+    struct sim_tile_choice tiles;
+    /* Inputs. */
+    const char *in; /* NULL: made from seed and profile */
+    int layout;     /* enum cli_layout */
+    int64_t seed;
+    enum fa_profile profile;
+    /* Outputs. */
+    const char *out, *trace; /* NULL: none */
+    int check;               /* enum sim_check_mode */
+    int64_t threads;         /* -1: not given */
+};
+
+/* flash2, N = 1024, d = 64, f32, a100, 64 x 64 tiles: a bare command that shows something. */
+extern const struct cli_problem cli_problem_defaults;
+
+extern const struct cli_group cli_problem_group; /* --algorithm ... --dtype --pass */
+extern const struct cli_group cli_machine_group; /* --machine --sram --tiles */
+extern const struct cli_group cli_input_group;   /* --in --layout --seed --profile */
+extern const struct cli_group cli_seed_group;    /* --layout --seed --profile */
+extern const struct cli_group cli_output_group;  /* --out --trace --check */
+extern const struct cli_group cli_trace_group;   /* --trace */
+extern const struct cli_group cli_threads_group; /* --threads */
+
+/* Refuses options that contradict each other (--n with --nq, --in with --seed, two algorithms with
+ * --out or --trace, --threads above 1 with --trace). FA_BAD_ARGUMENT. */
+enum fa_status cli_problem_check(const struct cli_problem *options, struct fa_error *error);
+
+/* The problem, without its mask and bias (see inputs.h), checked. FA_BAD_ARGUMENT, FA_TOO_LARGE. */
+enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_problem *problem,
+                                struct fa_error *error);
+
+/* The machine by name or file, with --sram in place of its own capacity. */
+enum fa_status cli_machine_make(const struct cli_problem *options, struct sim_machine *machine,
+                                struct fa_error *error);
+
+/* --threads, else the cores that are online; 1 for a traced run. */
+int cli_thread_count(const struct cli_problem *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/*
+ * One experiment: an algorithm on a problem, on a machine, with tiles, in a mode; and its result.
+ * What the command line, the sweeps, the lessons and the visualizer all run.
+ */
+#ifndef SIM_EXPERIMENT_H
+#define SIM_EXPERIMENT_H
+
+#include "simulator/closed_form.h"
+#include "simulator/machine.h"
+#include "simulator/memory.h"
+#include "simulator/tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_experiment {
+    const struct fa_algorithm *algorithm;
+    struct fa_problem problem;
+    struct sim_machine machine; /* sram_bytes is the capacity */
+    struct sim_tile_choice tiles;
+    bool lift_capacity; /* count as if everything fitted; the tile rule still sees sram_bytes */
+    enum sim_mode mode;
+    int threads; /* 1 or more; a traced run takes 1 */
+    /* Inputs and outputs, not used by SIM_COUNT_ONLY; lse may be NULL. */
+    const struct fa_tensor *q, *k, *v, *o, *lse;
+    struct sim_trace **trace; /* where to put a new trace, NULL: keep none; set on a refusal too */
+    struct sim_trace_header trace_header; /* machine, version, command, seed, profile are taken */
+    const struct fa_watch *watch;
+};
+
+struct sim_result {
+    const struct fa_algorithm *algorithm;
+    struct fa_problem problem;
+    struct fa_tiles tiles;
+    enum sim_policy policy;
+    struct sim_machine machine;
+    bool capacity_lifted;
+    struct sim_counters counters; /* zero for SIM_PLAIN */
+    uint64_t tiles_total;
+    struct sim_footprint footprint;
+    struct sim_bounds bounds;
+    int64_t heads_executed; /* 1 of batch * heads in SIM_COUNT_ONLY: the rest is multiplied */
+    double seconds;         /* wall clock of the execution alone */
+};
+
+/*
+ * Chooses the tiles, bounds the counters, runs, sums the workers' counters.
+ * Errors: FA_BAD_ARGUMENT, FA_TOO_LARGE (a counter), FA_NO_MEMORY, FA_CANCELLED, FA_DOES_NOT_FIT
+ * with what is live, what is missing, what the pass needs in all, and the largest tile that fits.
+ */
+enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
+                                  struct sim_result *result, struct fa_error *error);
+
+/* The factor on the naive error that the result's algorithm is allowed (see check.h). */
+double sim_error_factor(const struct sim_result *result);
+
+/*
+ * Runs the experiment again up to and including event `position - 1` and hands the memory, with
+ * its tiles' cells, to `look`. o and lse hold what HBM held then (NaN where nothing was written).
+ */
+enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
+                                     void (*look)(void *context, struct sim_memory *memory),
+                                     void *context, struct fa_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
