@@ -88,14 +88,14 @@ static inline uint16_t f16_from_f32(float value)
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t sign = (bits >> 16) & 0x8000u;
     /* Rebias the exponent from 127 to 15 and round the 13 bits that go: a carry out of the
-     * fraction goes on into the exponent, and from there to infinity, as it should. */
+     * fraction goes on into the exponent, and from 65520 on to infinity, as it should. */
     uint32_t normal =
         (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     /* One unit of 0.5f is 2^-24, the smallest f16: the addition itself rounds to subnormals. */
     uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + 0.5f) - (126u << 23);
     uint32_t nan = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
     uint32_t result = select(mask_if((int32_t)magnitude < (113 << 23)), subnormal, normal);
-    result = select(mask_if((int32_t)magnitude >= 0x477ff000), 0x7c00u, result); /* 65520 */
+    result = select(mask_if((int32_t)magnitude >= (143 << 23)), 0x7c00u, result); /* 65536 */
     result = select(mask_if((int32_t)magnitude > 0x7f800000), nan, result);
     return (uint16_t)(sign | result);
 }

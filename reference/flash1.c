@@ -4,6 +4,7 @@
  */
 #include "reference/algorithm.h"
 #include "reference/scores.h"
+#include "reference/verbs.h"
 #include "reference/visibility.h"
 
 enum { RESERVE, START, STORE_START, LOAD_KV, SKIP, LOAD_Q, SCORE, MODIFY, TILE_SOFTMAX, UPDATE,
@@ -42,9 +43,10 @@ static void store_start(struct fa_port *port, int64_t head)
     int64_t br = port->run->tiles.br;
     int64_t row_tiles = fa_tile_count(port->run->problem.nq, br);
     for (int64_t i = 0; i < row_tiles; i++) {
-        fa_at(port, head, i, -1, START);
+        fa_at(port, head, i, -1);
+        fa_step(port, START);
         fa_compute(port, FA_OP_START);
-        fa_at(port, head, i, -1, STORE_START);
+        fa_step(port, STORE_START);
         fa_store(port, FA_O, i * br, 0);
         fa_store(port, FA_L, i * br, 0);
         fa_store(port, FA_M, i * br, 0);
@@ -52,29 +54,30 @@ static void store_start(struct fa_port *port, int64_t head)
 }
 
 /* One visit of the inner loop; K_j and V_j are on chip. */
-static void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j)
+static inline void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut)
 {
     int64_t br = port->run->tiles.br;
-    bool cut = fa_tile_is_cut(port->run, i, j);
     fa_visit(port, cut);
-    fa_at(port, head, i, j, LOAD_Q);
+    fa_at(port, head, i, j);
+    fa_step(port, LOAD_Q);
     fa_load(port, FA_Q, i * br, 0);
     fa_load(port, FA_O, i * br, 0);
     fa_load(port, FA_L, i * br, 0);
     fa_load(port, FA_M, i * br, 0);
-    fa_at(port, head, i, j, SCORE);
+    fa_step(port, SCORE);
     fa_compute(port, FA_OP_SCORE);
-    fa_at(port, head, i, j, MODIFY);
-    fa_scores_modify(port, i, j, cut);
-    fa_at(port, head, i, j, TILE_SOFTMAX);
+    fa_step(port, MODIFY);
+    if (cut || fa_scores_has(port->run, FA_BIAS) || fa_scores_has(port->run, FA_MASK))
+        fa_scores_modify(port, i, j, cut);
+    fa_step(port, TILE_SOFTMAX);
     fa_compute(port, FA_OP_TILE_SOFTMAX);
-    fa_at(port, head, i, j, UPDATE);
+    fa_step(port, UPDATE);
     fa_compute(port, FA_OP_UPDATE);
-    fa_at(port, head, i, j, ACCUMULATE);
+    fa_step(port, ACCUMULATE);
     fa_compute(port, FA_OP_ACCUMULATE);
-    fa_at(port, head, i, j, STORE_O);
+    fa_step(port, STORE_O);
     fa_store(port, FA_O, i * br, 0);
-    fa_at(port, head, i, j, STORE_STATISTICS);
+    fa_step(port, STORE_STATISTICS);
     fa_store(port, FA_L, i * br, 0);
     fa_store(port, FA_M, i * br, 0);
 }
@@ -84,21 +87,21 @@ static void key_block(struct fa_port *port, int64_t head, int64_t j)
 {
     const struct fa_run *run = port->run;
     int64_t row_tiles = fa_tile_count(run->problem.nq, run->tiles.br);
-    struct fa_span seen = fa_visible_query_tiles(run, j);
+    struct fa_span seen = fa_visible_query_tiles(run, j), whole = fa_whole_query_tiles(run, j);
 
-    fa_at(port, head, -1, j, LOAD_KV);
+    fa_at(port, head, -1, j);
+    fa_step(port, LOAD_KV);
     if (seen.first < seen.end) {
         fa_load(port, FA_K, j * run->tiles.bc, 0);
         fa_load(port, FA_V, j * run->tiles.bc, 0);
     }
-    for (int64_t i = 0; i < row_tiles; i++) {
-        if (i < seen.first || i >= seen.end) {
-            fa_at(port, head, i, j, SKIP);
-            fa_skip(port, i, j);
-            continue;
-        }
-        visit(port, head, i, j);
-    }
+    fa_step(port, SKIP);
+    fa_skip(port, 0, seen.first, j, j + 1);
+    for (int64_t i = seen.first; i < seen.end; i++)
+        visit(port, head, i, j, fa_outside(whole, i));
+    fa_at(port, head, -1, j);
+    fa_step(port, SKIP);
+    fa_skip(port, seen.end, row_tiles, j, j + 1);
 }
 
 static void one_head(struct fa_port *port, int phase, int64_t head, int64_t index)
@@ -111,7 +114,8 @@ static void one_head(struct fa_port *port, int phase, int64_t head, int64_t inde
     (void)phase;
     (void)index;
 
-    fa_at(port, head, -1, -1, RESERVE);
+    fa_at(port, head, -1, -1);
+    fa_step(port, RESERVE);
     fa_alloc(port, FA_Q, rows, problem->d);
     fa_alloc(port, FA_K, columns, problem->d);
     fa_alloc(port, FA_V, columns, problem->dv);

@@ -4,6 +4,7 @@
  */
 #include "reference/algorithm.h"
 #include "reference/scores.h"
+#include "reference/verbs.h"
 #include "reference/visibility.h"
 
 enum { RESERVE, LOAD_Q, START, SKIP, LOAD_KV, SCORE, MODIFY, ABSORB, ACCUMULATE, FINISH,
@@ -42,10 +43,12 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     int64_t rows = br < problem->nq ? br : problem->nq;
     int64_t columns = bc < problem->nk ? bc : problem->nk;
     int64_t tiles = fa_tile_count(problem->nk, bc);
-    struct fa_span seen = fa_visible_key_tiles(run, i);
+    struct fa_span seen = fa_visible_key_tiles(run, i), whole = fa_whole_key_tiles(run, i);
+    bool modified = fa_scores_has(run, FA_BIAS) || fa_scores_has(run, FA_MASK);
     (void)phase;
 
-    fa_at(port, head, i, -1, RESERVE);
+    fa_at(port, head, i, -1);
+    fa_step(port, RESERVE);
     fa_alloc(port, FA_Q, rows, problem->d);
     fa_alloc(port, FA_K, columns, problem->d);
     fa_alloc(port, FA_V, columns, problem->dv);
@@ -57,9 +60,9 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_alias(port, FA_LSE, FA_M);
     fa_scores_alloc(port, rows, columns);
 
-    fa_at(port, head, i, -1, START);
+    fa_step(port, START);
     fa_compute(port, FA_OP_START);
-    fa_at(port, head, i, -1, LOAD_Q);
+    fa_step(port, LOAD_Q);
     if (seen.first < seen.end)
         fa_load(port, FA_Q, i * br, 0);
 
@@ -67,32 +70,34 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
      * Before each j: with the keys of the tiles before it, m = max s, l = sum exp(s - m) and
      * O_i = sum exp(s - m) v, not normalised; m = -inf, l = 0, O_i = 0 while a row saw no key.
      */
-    for (int64_t j = 0; j < tiles; j++) {
-        if (j < seen.first || j >= seen.end) {
-            fa_at(port, head, i, j, SKIP);
-            fa_skip(port, i, j);
-            continue;
-        }
-        bool cut = fa_tile_is_cut(run, i, j);
+    fa_step(port, SKIP);
+    fa_skip(port, i, i + 1, 0, seen.first);
+    for (int64_t j = seen.first; j < seen.end; j++) {
+        bool cut = fa_outside(whole, j);
         fa_visit(port, cut);
-        fa_at(port, head, i, j, LOAD_KV);
+        fa_at(port, head, i, j);
+        fa_step(port, LOAD_KV);
         fa_load(port, FA_K, j * bc, 0);
         fa_load(port, FA_V, j * bc, 0);
-        fa_at(port, head, i, j, SCORE);
+        fa_step(port, SCORE);
         fa_compute(port, FA_OP_SCORE);
-        fa_at(port, head, i, j, MODIFY);
-        fa_scores_modify(port, i, j, cut);
-        fa_at(port, head, i, j, ABSORB);
+        fa_step(port, MODIFY);
+        if (modified || cut)
+            fa_scores_modify(port, i, j, cut);
+        fa_step(port, ABSORB);
         fa_compute(port, FA_OP_ABSORB);
-        fa_at(port, head, i, j, ACCUMULATE);
+        fa_step(port, ACCUMULATE);
         fa_compute(port, FA_OP_ACCUMULATE);
     }
+    fa_step(port, SKIP);
+    fa_skip(port, i, i + 1, seen.end, tiles);
 
-    fa_at(port, head, i, -1, FINISH);
+    fa_at(port, head, i, -1);
+    fa_step(port, FINISH);
     fa_compute(port, FA_OP_FINISH);
-    fa_at(port, head, i, -1, STORE_O);
+    fa_step(port, STORE_O);
     fa_store(port, FA_O, i * br, 0);
-    fa_at(port, head, i, -1, STORE_LSE);
+    fa_step(port, STORE_LSE);
     fa_store(port, FA_LSE, i * br, 0);
 
     fa_scores_free(port);

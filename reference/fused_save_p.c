@@ -5,6 +5,7 @@
  */
 #include "reference/algorithm.h"
 #include "reference/scores.h"
+#include "reference/verbs.h"
 #include "reference/visibility.h"
 
 enum { RESERVE, LOAD_Q, START, LOAD_K, SCORE, MODIFY, STATISTICS, FINISH, SKIP, LOAD_KV, WEIGHTS,
@@ -37,27 +38,30 @@ static int64_t units(const struct fa_run *run, int phase)
 }
 
 /* S_ij, modified; K_j is on chip. */
-static void score(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut)
+static void score(struct fa_port *port, int64_t i, int64_t j, bool cut)
 {
-    fa_at(port, head, i, j, SCORE);
+    fa_step(port, SCORE);
     fa_compute(port, FA_OP_SCORE);
-    fa_at(port, head, i, j, MODIFY);
+    fa_step(port, MODIFY);
     fa_scores_modify(port, i, j, cut);
 }
 
 /* Pass 1. Before each j: m and l are those of the tiles before it. */
 static void statistics(struct fa_port *port, int64_t head, int64_t i, struct fa_span seen)
 {
+    struct fa_span whole = fa_whole_key_tiles(port->run, i);
     for (int64_t j = seen.first; j < seen.end; j++) {
-        bool cut = fa_tile_is_cut(port->run, i, j);
+        bool cut = fa_outside(whole, j);
         fa_visit(port, cut);
-        fa_at(port, head, i, j, LOAD_K);
+        fa_at(port, head, i, j);
+        fa_step(port, LOAD_K);
         fa_load(port, FA_K, j * port->run->tiles.bc, 0);
-        score(port, head, i, j, cut);
-        fa_at(port, head, i, j, STATISTICS);
+        score(port, i, j, cut);
+        fa_step(port, STATISTICS);
         fa_compute(port, FA_OP_ROW_STATS);
     }
-    fa_at(port, head, i, -1, FINISH);
+    fa_at(port, head, i, -1);
+    fa_step(port, FINISH);
     fa_compute(port, FA_OP_FINISH_STATS);
 }
 
@@ -67,24 +71,27 @@ static void weights(struct fa_port *port, int64_t head, int64_t i, struct fa_spa
 {
     int64_t br = port->run->tiles.br, bc = port->run->tiles.bc;
     int64_t tiles = fa_tile_count(port->run->problem.nk, bc);
+    struct fa_span whole = fa_whole_key_tiles(port->run, i);
     for (int64_t j = 0; j < tiles; j++) {
-        if (j < seen.first || j >= seen.end) {
-            fa_at(port, head, i, j, SKIP);
-            fa_skip(port, i, j);
+        if (fa_outside(seen, j)) {
+            fa_at(port, head, i, j);
+            fa_step(port, SKIP);
+            fa_skip(port, i, i + 1, j, j + 1);
             fa_compute(port, FA_OP_NO_WEIGHTS);
-            fa_at(port, head, i, j, STORE_P);
+            fa_step(port, STORE_P);
             fa_store(port, FA_P, i * br, j * bc);
             continue;
         }
-        fa_at(port, head, i, j, LOAD_KV);
+        fa_at(port, head, i, j);
+        fa_step(port, LOAD_KV);
         fa_load(port, FA_K, j * bc, 0);
         fa_load(port, FA_V, j * bc, 0);
-        score(port, head, i, j, fa_tile_is_cut(port->run, i, j));
-        fa_at(port, head, i, j, WEIGHTS);
+        score(port, i, j, fa_outside(whole, j));
+        fa_step(port, WEIGHTS);
         fa_compute(port, FA_OP_WEIGHTS);
-        fa_at(port, head, i, j, STORE_P);
+        fa_step(port, STORE_P);
         fa_store(port, FA_P, i * br, j * bc);
-        fa_at(port, head, i, j, ACCUMULATE);
+        fa_step(port, ACCUMULATE);
         fa_compute(port, FA_OP_ACCUMULATE);
     }
 }
@@ -99,7 +106,8 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     struct fa_span seen = fa_visible_key_tiles(run, i);
     (void)phase;
 
-    fa_at(port, head, i, -1, RESERVE);
+    fa_at(port, head, i, -1);
+    fa_step(port, RESERVE);
     fa_alloc(port, FA_Q, rows, problem->d);
     fa_alloc(port, FA_K, columns, problem->d);
     fa_alloc(port, FA_V, columns, problem->dv);
@@ -111,16 +119,16 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_alias(port, FA_LSE, FA_M);
     fa_scores_alloc(port, rows, columns);
 
-    fa_at(port, head, i, -1, START);
+    fa_step(port, START);
     fa_compute(port, FA_OP_START);
-    fa_at(port, head, i, -1, LOAD_Q);
+    fa_step(port, LOAD_Q);
     if (seen.first < seen.end)
         fa_load(port, FA_Q, i * br, 0);
     statistics(port, head, i, seen);
     weights(port, head, i, seen);
-    fa_at(port, head, i, -1, STORE_O);
+    fa_step(port, STORE_O);
     fa_store(port, FA_O, i * br, 0);
-    fa_at(port, head, i, -1, STORE_LSE);
+    fa_step(port, STORE_LSE);
     fa_store(port, FA_LSE, i * br, 0);
 
     fa_scores_free(port);

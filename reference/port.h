@@ -122,18 +122,32 @@ struct fa_run {
  * (-1: none); step indexes the algorithm's table; line is the line of its source. */
 struct fa_place {
     int64_t head, i, j;
-    int step, line;
+    int32_t step, line;
+};
+
+/* Floating-point operations by kind; the rule is in tile_cost.h. */
+struct fa_flops {
+    uint64_t matmul, exp, other;
+};
+
+/* What a counting port has seen. */
+struct fa_tally {
+    uint64_t read[FA_HBM_TENSORS];  /* elements, HBM to chip */
+    uint64_t write[FA_HBM_TENSORS]; /* elements, chip to HBM */
+    struct fa_flops flops;
+    uint64_t tiles_visited, tiles_masked, tiles_skipped;
 };
 
 struct fa_port;
 
+/* What verbs.h calls. A skip is a rectangle of tiles [i, i_end) x [j, j_end). */
 struct fa_port_verbs {
     void (*alloc)(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int64_t columns);
     void (*free)(struct fa_port *port, enum fa_tensor_id id);
     void (*load)(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
     void (*store)(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
     void (*compute)(struct fa_port *port, enum fa_op op);
-    void (*skip)(struct fa_port *port, int64_t i, int64_t j);
+    void (*skip)(struct fa_port *port, int64_t i, int64_t i_end, int64_t j, int64_t j_end);
     void (*reveal_lse)(struct fa_port *port, int64_t row);
 };
 
@@ -143,93 +157,14 @@ struct fa_port {
     struct fa_place at;
     struct fa_tile tile[FA_TENSORS];
     enum fa_dtype compute_type; /* FA_F32 or FA_F64 */
-    uint64_t tiles_visited, tiles_masked, tiles_skipped;
+    struct fa_tally tally;
+    bool count_only;           /* loads, stores and computes are tallied in verbs.h, and that is all */
     bool visit_cut, visit_new; /* said of the next compute: see fa_visit */
     enum fa_status status;
     struct fa_error error;
     void *buffer[FA_TENSORS]; /* cells by name, kept between allocations */
     size_t buffer_bytes[FA_TENSORS];
 };
-
-/* Sets the loop position for the verbs that follow; the line is the caller's. */
-#define fa_at(port, head, i, j, step) fa_port_at(port, head, i, j, step, __LINE__)
-
-static inline void fa_port_at(struct fa_port *port, int64_t head, int64_t i, int64_t j, int step,
-                              int line)
-{
-    port->at = (struct fa_place){head, i, j, step, line};
-}
-
-/* Reserves a tile on chip for rows x columns (clipped by the caller to what the matrix has).
- * FA_DOES_NOT_FIT, FA_NO_MEMORY. */
-static inline void fa_alloc(struct fa_port *port, enum fa_tensor_id id, int64_t rows,
-                            int64_t columns)
-{
-    if (port->status == FA_OK)
-        port->verbs->alloc(port, id, rows, columns);
-}
-
-/* Gives the tile back; its cells are gone. */
-static inline void fa_free(struct fa_port *port, enum fa_tensor_id id)
-{
-    if (port->status == FA_OK)
-        port->verbs->free(port, id);
-}
-
-/* `name` becomes a second name for the live tile `of`: S turns into P, m into LSE, where it lies.
- * Costs nothing; the name dies with the tile. */
-static inline void fa_alias(struct fa_port *port, enum fa_tensor_id name, enum fa_tensor_id of)
-{
-    if (port->status == FA_OK) {
-        port->tile[name] = port->tile[of];
-        port->tile[name].alias = true;
-    }
-}
-
-/* Copies the part of the tensor that begins at (row, column) of the head's matrix into the live
- * tile of the same name; what the matrix does not have, the tile does not hold. */
-static inline void fa_load(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
-{
-    if (port->status == FA_OK)
-        port->verbs->load(port, id, row, column);
-}
-
-/* Copies what the tile holds to (row, column) of the head's matrix, rounding to its format. */
-static inline void fa_store(struct fa_port *port, enum fa_tensor_id id, int64_t row,
-                            int64_t column)
-{
-    if (port->status == FA_OK)
-        port->verbs->store(port, id, row, column);
-}
-
-static inline void fa_compute(struct fa_port *port, enum fa_op op)
-{
-    if (port->status == FA_OK)
-        port->verbs->compute(port, op);
-}
-
-/* Says that the run visits a tile: `cut` if the structural mask hides some of it. */
-static inline void fa_visit(struct fa_port *port, bool cut)
-{
-    port->tiles_visited++;
-    port->tiles_masked += cut;
-    port->visit_new = true;
-    port->visit_cut = cut;
-}
-
-/* Says that tile (i, j) is skipped: neither loaded nor computed. */
-static inline void fa_skip(struct fa_port *port, int64_t i, int64_t j)
-{
-    if (port->status == FA_OK)
-        port->verbs->skip(port, i, j);
-}
-
-/* Hands LSE = m + ln l of the rows on chip to the caller outside the machine, uncounted. */
-static inline void fa_reveal_lse(struct fa_port *port, int64_t row)
-{
-    if (port->status == FA_OK)
-        port->verbs->reveal_lse(port, row);
-}
 
 /* Gives a tile its true size for a part that begins at `row`, `column` of the tensor. */
 static inline void fa_tile_clip(struct fa_tile *tile, const struct fa_tensor *tensor, int64_t row,

@@ -107,7 +107,8 @@ static int64_t pick(double chance, int64_t first, int64_t last)
     return picked < last ? picked : last;
 }
 
-/* Draws the peaks of the query row whose index among all query rows is row_index. */
+/* Draws the peaks of the query row whose index among all query rows is row_index. Without keys
+ * they are -1, and not used. */
 static void find_peaks(struct filling *filling, int64_t row_index)
 {
     uint32_t words[4];
@@ -220,7 +221,7 @@ static void fill_tensor(struct filling *filling, enum tensor_id id, const struct
             filling->head = batch * problem->kv_heads + head / group;
             for (int64_t row = 0; row < shape[2]; row++) {
                 filling->row = row;
-                if (filling->profile == FA_PROFILE_PEAKY && id == TENSOR_Q && problem->nk > 0)
+                if (filling->profile == FA_PROFILE_PEAKY && id == TENSOR_Q)
                     find_peaks(filling, (batch * shape[1] + head) * shape[2] + row);
                 for (int64_t column = 0; column < shape[3]; column++, index++)
                     fa_tensor_set(tensor, batch, head, row, column,

@@ -1,5 +1,7 @@
 #include "reference/scores.h"
 
+#include "reference/verbs.h"
+
 bool fa_scores_has(const struct fa_run *run, enum fa_tensor_id which)
 {
     return (which == FA_BIAS ? run->problem.bias : run->problem.mask) != NULL;

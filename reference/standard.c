@@ -8,6 +8,7 @@
  */
 #include "reference/algorithm.h"
 #include "reference/scores.h"
+#include "reference/verbs.h"
 #include "reference/visibility.h"
 
 enum { PRODUCT_S, BIAS, MASK, SOFTMAX, PRODUCT_O, PHASES };
@@ -61,24 +62,27 @@ static void product_s(struct fa_port *port, int64_t head, int64_t i)
     const struct fa_problem *problem = &run->problem;
     int64_t br = run->tiles.br, bc = run->tiles.bc;
     int64_t tiles = fa_tile_count(problem->nk, bc);
+    struct fa_span whole = fa_whole_key_tiles(run, i);
 
-    fa_at(port, head, i, -1, S_RESERVE);
+    fa_at(port, head, i, -1);
+    fa_step(port, S_RESERVE);
     fa_alloc(port, FA_Q, least(br, problem->nq), problem->d);
     fa_alloc(port, FA_K, least(bc, problem->nk), problem->d);
     fa_alloc(port, FA_S, least(br, problem->nq), least(bc, problem->nk));
-    fa_at(port, head, i, -1, S_LOAD_Q);
+    fa_step(port, S_LOAD_Q);
     fa_load(port, FA_Q, i * br, 0);
     for (int64_t j = 0; j < tiles; j++) {
-        bool cut = fa_tile_is_cut(run, i, j);
+        bool cut = fa_outside(whole, j);
         fa_visit(port, cut);
-        fa_at(port, head, i, j, S_LOAD_K);
+        fa_at(port, head, i, j);
+        fa_step(port, S_LOAD_K);
         fa_load(port, FA_K, j * bc, 0);
-        fa_at(port, head, i, j, S_SCORE);
+        fa_step(port, S_SCORE);
         fa_compute(port, FA_OP_SCORE);
-        fa_at(port, head, i, j, S_HIDE);
+        fa_step(port, S_HIDE);
         if (cut)
             fa_compute(port, FA_OP_HIDE);
-        fa_at(port, head, i, j, S_STORE);
+        fa_step(port, S_STORE);
         fa_store(port, FA_S, i * br, j * bc);
     }
     fa_free(port, FA_S);
@@ -94,11 +98,13 @@ static void bias_or_mask(struct fa_port *port, enum fa_tensor_id which, int64_t 
     int64_t tiles = fa_tile_count(run->problem.nk, bc);
     int step = which == FA_BIAS ? B_PASS : M_PASS;
 
-    fa_at(port, head, i, -1, step);
+    fa_at(port, head, i, -1);
+    fa_step(port, step);
     fa_alloc(port, FA_S, rows, columns);
     fa_scores_alloc_one(port, which, rows, columns);
     for (int64_t j = 0; j < tiles; j++) {
-        fa_at(port, head, i, j, step);
+        fa_at(port, head, i, j);
+        fa_step(port, step);
         fa_load(port, FA_S, i * br, j * bc);
         fa_scores_apply_one(port, which, i, j);
         fa_store(port, FA_S, i * br, j * bc);
@@ -111,11 +117,12 @@ static void bias_or_mask(struct fa_port *port, enum fa_tensor_id which, int64_t 
 static void softmax_rows(struct fa_port *port, int64_t head, int64_t i)
 {
     int64_t row = i * port->run->tiles.row_block;
-    fa_at(port, head, i, -1, P_LOAD);
+    fa_at(port, head, i, -1);
+    fa_step(port, P_LOAD);
     fa_load(port, FA_S, row, 0);
-    fa_at(port, head, i, -1, P_SOFTMAX);
+    fa_step(port, P_SOFTMAX);
     fa_compute(port, FA_OP_SOFTMAX_ROWS);
-    fa_at(port, head, i, -1, P_STORE);
+    fa_step(port, P_STORE);
     fa_store(port, FA_P, row, 0);
 }
 
@@ -125,20 +132,23 @@ static void softmax_chunks(struct fa_port *port, int64_t head, int64_t i)
     int64_t row = i * port->run->tiles.row_block, chunk = port->run->tiles.column_chunk;
     int64_t chunks = fa_tile_count(port->run->problem.nk, chunk);
 
-    fa_at(port, head, i, -1, P_STATISTICS);
+    fa_at(port, head, i, -1);
+    fa_step(port, P_STATISTICS);
     fa_compute(port, FA_OP_START);
     for (int64_t c = 0; c < chunks; c++) {
-        fa_at(port, head, i, c, P_LOAD);
+        fa_at(port, head, i, c);
+        fa_step(port, P_LOAD);
         fa_load(port, FA_S, row, c * chunk);
-        fa_at(port, head, i, c, P_STATISTICS);
+        fa_step(port, P_STATISTICS);
         fa_compute(port, FA_OP_ROW_STATS);
     }
     for (int64_t c = 0; c < chunks; c++) {
-        fa_at(port, head, i, c, P_LOAD);
+        fa_at(port, head, i, c);
+        fa_step(port, P_LOAD);
         fa_load(port, FA_S, row, c * chunk);
-        fa_at(port, head, i, c, P_NORMALISE);
+        fa_step(port, P_NORMALISE);
         fa_compute(port, FA_OP_NORMALISE);
-        fa_at(port, head, i, c, P_STORE);
+        fa_step(port, P_STORE);
         fa_store(port, FA_P, row, c * chunk);
     }
 }
@@ -149,7 +159,8 @@ static void softmax(struct fa_port *port, int64_t head, int64_t i)
     int64_t rows = least(run->tiles.row_block, run->problem.nq);
     bool whole = run->tiles.column_chunk >= run->problem.nk;
 
-    fa_at(port, head, i, -1, P_RESERVE);
+    fa_at(port, head, i, -1);
+    fa_step(port, P_RESERVE);
     fa_alloc(port, FA_S, rows, whole ? run->problem.nk : run->tiles.column_chunk);
     fa_alloc(port, FA_L, rows, 1);
     fa_alloc(port, FA_M, rows, 1);
@@ -171,21 +182,24 @@ static void product_o(struct fa_port *port, int64_t head, int64_t i)
     int64_t br = run->tiles.br, bc = run->tiles.bc;
     int64_t tiles = fa_tile_count(problem->nk, bc);
 
-    fa_at(port, head, i, -1, O_RESERVE);
+    fa_at(port, head, i, -1);
+    fa_step(port, O_RESERVE);
     fa_alloc(port, FA_P, least(br, problem->nq), least(bc, problem->nk));
     fa_alloc(port, FA_V, least(bc, problem->nk), problem->dv);
     fa_alloc(port, FA_O, least(br, problem->nq), problem->dv);
-    fa_at(port, head, i, -1, O_START);
+    fa_step(port, O_START);
     fa_compute(port, FA_OP_START);
     /* Before each j: O_i is the sum of P V over the key tiles before it. */
     for (int64_t j = 0; j < tiles; j++) {
-        fa_at(port, head, i, j, O_LOAD);
+        fa_at(port, head, i, j);
+        fa_step(port, O_LOAD);
         fa_load(port, FA_P, i * br, j * bc);
         fa_load(port, FA_V, j * bc, 0);
-        fa_at(port, head, i, j, O_ACCUMULATE);
+        fa_step(port, O_ACCUMULATE);
         fa_compute(port, FA_OP_ACCUMULATE);
     }
-    fa_at(port, head, i, -1, O_STORE);
+    fa_at(port, head, i, -1);
+    fa_step(port, O_STORE);
     fa_store(port, FA_O, i * br, 0);
     fa_free(port, FA_O);
     fa_free(port, FA_V);

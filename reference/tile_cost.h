@@ -34,10 +34,6 @@
 extern "C" {
 #endif
 
-struct fa_flops {
-    uint64_t matmul, exp, other;
-};
-
 /*
  * Adds the cost of the operation on a score tile of r x c to *flops: the rule above, and nothing
  * else. For finish and finish_stats r is the rows of the block and c is not looked at.

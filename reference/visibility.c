@@ -61,13 +61,33 @@ struct fa_span fa_visible_query_tiles(const struct fa_run *run, int64_t j)
                     least(last_key - band.first + 1, problem->nq), run->tiles.br);
 }
 
-bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j)
+/* Tiles of `size` that lie inside the interval of elements [first, end); the last tile ends at n. */
+static struct fa_span tiles_inside(int64_t first, int64_t end, int64_t size, int64_t n)
+{
+    if (first >= end)
+        return (struct fa_span){0, 0};
+    return (struct fa_span){fa_tile_count(first, size),
+                            end == n ? fa_tile_count(n, size) : end / size};
+}
+
+/* Every row sees the keys from where the last row's interval begins to where the first's ends. */
+struct fa_span fa_whole_key_tiles(const struct fa_run *run, int64_t i)
 {
     const struct fa_problem *problem = &run->problem;
     struct fa_span band = diagonal_band(problem);
-    int64_t first_row = i * run->tiles.br, first_key = j * run->tiles.bc;
+    int64_t first_row = i * run->tiles.br;
     int64_t last_row = least(first_row + run->tiles.br, problem->nq) - 1;
+    return tiles_inside(greatest(last_row + band.first, 0),
+                        least(first_row + band.end, problem->nk), run->tiles.bc, problem->nk);
+}
+
+struct fa_span fa_whole_query_tiles(const struct fa_run *run, int64_t j)
+{
+    const struct fa_problem *problem = &run->problem;
+    struct fa_span band = diagonal_band(problem);
+    int64_t first_key = j * run->tiles.bc;
     int64_t last_key = least(first_key + run->tiles.bc, problem->nk) - 1;
-    /* All is visible if the last row's interval begins, and the first row's ends, outside. */
-    return last_row + band.first > first_key || first_row + band.end <= last_key;
+    return tiles_inside(greatest(last_key - band.end + 1, 0),
+                        least(first_key - band.first + 1, problem->nq), run->tiles.br,
+                        problem->nq);
 }

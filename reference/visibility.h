@@ -26,8 +26,15 @@ struct fa_span fa_visible_keys(const struct fa_problem *problem, int64_t row);
 struct fa_span fa_visible_key_tiles(const struct fa_run *run, int64_t i);
 struct fa_span fa_visible_query_tiles(const struct fa_run *run, int64_t j);
 
-/* True if the mask hides at least one element of tile (i, j). */
-bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j);
+/* Of those, the tiles that the mask leaves whole: a visited tile outside is cut, it has at least one
+ * hidden element. */
+struct fa_span fa_whole_key_tiles(const struct fa_run *run, int64_t i);
+struct fa_span fa_whole_query_tiles(const struct fa_run *run, int64_t j);
+
+static inline bool fa_outside(struct fa_span span, int64_t tile)
+{
+    return tile < span.first || tile >= span.end;
+}
 
 /* ceil(n / size), the number of tiles along an axis. */
 static inline int64_t fa_tile_count(int64_t n, int64_t size)

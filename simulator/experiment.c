@@ -55,10 +55,7 @@ static void close_workers(struct workers *workers)
 static void sum_counters(struct sim_result *result, const struct workers *workers, uint64_t times)
 {
     for (int w = 0; w < workers->n; w++) {
-        struct sim_counters part = workers->memories[w].counters;
-        part.tiles_visited = workers->ports[w]->tiles_visited;
-        part.tiles_masked = workers->ports[w]->tiles_masked;
-        part.tiles_skipped = workers->ports[w]->tiles_skipped;
+        struct sim_counters part = sim_memory_counters(&workers->memories[w]);
         sim_counters_add(&result->counters, &part, times);
     }
 }

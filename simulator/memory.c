@@ -153,8 +153,8 @@ static void memory_alloc(struct fa_port *port, enum fa_tensor_id id, int64_t row
     tile->place = recording(memory) ? find_place(port, tile->bytes) : 0;
     tile->live = true;
     memory->live_bytes += tile->bytes;
-    if (memory->counters.sram_peak_bytes < memory->live_bytes)
-        memory->counters.sram_peak_bytes = memory->live_bytes;
+    if (memory->peak_bytes < memory->live_bytes)
+        memory->peak_bytes = memory->live_bytes;
     if (memory->with_data) {
         fa_tile_give_cells(port, id);
         if (port->status == FA_OK)
@@ -190,7 +190,7 @@ static void memory_load(struct fa_port *port, enum fa_tensor_id id, int64_t row,
 
     assert(tile->live);
     fa_tile_clip(tile, &port->run->tensor[id], row, column);
-    memory->counters.read[id] += (uint64_t)(tile->rows * tile->columns);
+    port->tally.read[id] += (uint64_t)(tile->rows * tile->columns);
     if (memory->with_data) {
         /* What a ragged tile does not cover must not look like data. */
         if (tile->rows < tile->row_capacity || tile->columns < tile->column_capacity)
@@ -212,7 +212,7 @@ static void memory_store(struct fa_port *port, enum fa_tensor_id id, int64_t row
     const struct fa_tile *tile = &port->tile[id];
 
     assert(tile->live);
-    memory->counters.write[id] += (uint64_t)(tile->rows * tile->columns);
+    port->tally.write[id] += (uint64_t)(tile->rows * tile->columns);
     if (memory->with_data)
         fa_tile_copy_out(port, id, row, column);
     if (recording(memory)) {
@@ -250,23 +250,26 @@ static void memory_compute(struct fa_port *port, enum fa_op op)
 {
     struct sim_memory *memory = memory_of(port);
 
-    fa_op_account(port, op, &memory->counters.flops);
+    fa_op_account(port, op, &port->tally.flops);
     if (memory->with_data)
         fa_tile_compute(port, op);
     if (recording(memory))
         record_compute(memory, op);
 }
 
-static void memory_skip(struct fa_port *port, int64_t i, int64_t j)
+/* An event a tile, so that each can be pointed at. */
+static void memory_skip(struct fa_port *port, int64_t i, int64_t i_end, int64_t j, int64_t j_end)
 {
     struct sim_memory *memory = memory_of(port);
-    port->tiles_skipped++;
-    if (recording(memory)) {
-        struct sim_event event = event_at(port, SIM_SKIP, FA_S, 0, 0, 0);
-        event.i = (uint64_t)i & SIM_NO_TILE;
-        event.j = (uint64_t)j & SIM_NO_TILE;
-        record(memory, &event);
-    }
+    if (!recording(memory))
+        return;
+    for (int64_t row = i; row < i_end && port->status == FA_OK; row++)
+        for (int64_t column = j; column < j_end && port->status == FA_OK; column++) {
+            struct sim_event event = event_at(port, SIM_SKIP, FA_S, 0, 0, 0);
+            event.i = (uint64_t)row & SIM_NO_TILE;
+            event.j = (uint64_t)column & SIM_NO_TILE;
+            record(memory, &event);
+        }
 }
 
 static void memory_reveal_lse(struct fa_port *port, int64_t row)
@@ -293,6 +296,23 @@ void sim_memory_open(struct sim_memory *memory, const struct fa_run *run, enum s
     memory->capacity_bytes = capacity_bytes;
     memory->with_data = mode != SIM_COUNT_ONLY;
     memory->trace = trace;
+    /* A trace needs every event, so it goes the long way. */
+    memory->port.count_only = mode == SIM_COUNT_ONLY && !trace;
+}
+
+struct sim_counters sim_memory_counters(const struct sim_memory *memory)
+{
+    const struct fa_tally *tally = &memory->port.tally;
+    struct sim_counters counters = {
+        .flops = tally->flops,
+        .tiles_visited = tally->tiles_visited,
+        .tiles_masked = tally->tiles_masked,
+        .tiles_skipped = tally->tiles_skipped,
+        .sram_peak_bytes = memory->peak_bytes,
+    };
+    memcpy(counters.read, tally->read, sizeof counters.read);
+    memcpy(counters.write, tally->write, sizeof counters.write);
+    return counters;
 }
 
 void sim_memory_close(struct sim_memory *memory)

@@ -23,9 +23,8 @@ enum sim_mode {
 
 struct sim_memory {
     struct fa_port port; /* first: a port's verbs find their memory from it */
-    struct sim_counters counters;
     uint64_t capacity_bytes; /* 0: unlimited */
-    uint64_t live_bytes;
+    uint64_t live_bytes, peak_bytes;
     bool with_data;
     struct sim_trace *trace; /* NULL: none */
     uint64_t events;         /* executed so far */
@@ -36,6 +35,9 @@ struct sim_memory {
 void sim_memory_open(struct sim_memory *memory, const struct fa_run *run, enum sim_mode mode,
                      uint64_t capacity_bytes, struct sim_trace *trace);
 void sim_memory_close(struct sim_memory *memory);
+
+/* What was counted so far. */
+struct sim_counters sim_memory_counters(const struct sim_memory *memory);
 
 #ifdef __cplusplus
 }

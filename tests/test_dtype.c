@@ -95,8 +95,11 @@ static void test_every_pattern(void **state)
             float wide = format->to_f32((uint16_t)bits);
             assert_int_equal(signbit(wide) != 0, sign != 0);
             if (magnitude > format->infinity) {
-                /* A NaN comes back with its payload, made quiet. */
+                /* A NaN comes back with its payload, made quiet on the way out and back. */
+                uint32_t single;
+                memcpy(&single, &wide, sizeof single);
                 assert_true(isnan(wide));
+                assert_int_equal(single & 0x00400000u, 0x00400000u);
                 assert_int_equal(format->from_f32(wide), bits | format->quiet);
                 assert_int_equal(format->from_f64(wide), bits | format->quiet);
                 continue;

@@ -1,4 +1,7 @@
-/* The .npy reader on bytes made by hand, its refusals in words, and the writer on real files. */
+/*
+ * The .npy reader on bytes made by hand, its refusals in words, and the writer on real files. Long,
+ * because each refusal's message stands here once, and all share the makers of files below.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,9 +10,11 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -336,6 +341,23 @@ static void test_bad_dicts(void **state)
         refuse_dict(cases[i].dict, FA_F32, FA_BAD_FILE, cases[i].word, cases[i].other);
 }
 
+/* Whatever stands after the header's end, its rest even, must not be read as part of it. */
+static void test_header_end(void **state)
+{
+    (void)state;
+    static const char dict[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 10), }";
+    char cut[sizeof dict];
+    for (size_t n = 0; n + 1 < sizeof dict; n++) {
+        memcpy(cut, dict, n);
+        cut[n] = '\0';
+        for (int rest = 0; rest < 2; rest++) {
+            struct bytes file = make_file(1, cut, dict + n, rest ? sizeof dict - n : 0);
+            expect_refused(&file, FA_F32, FA_BAD_FILE, "of the .npy header's dict: expected", "");
+            free(file.data);
+        }
+    }
+}
+
 static void test_bad_types(void **state)
 {
     (void)state;
@@ -573,6 +595,31 @@ static void test_replaces(void **state)
     expect_values(&back, (const double[]){1, 7}, 2);
 }
 
+/* A disk that fills up: the old file stays as it was, and no part of the new one is left. */
+static void test_failed_write(void **state)
+{
+    (void)state;
+    static double large[2000];
+    double small = 5;
+    char part[160];
+    struct rlimit old, tight;
+    struct fa_npy array = {FA_F64, 1, {1}, &small}, back = {0};
+    assert_int_equal(fa_npy_write(path_of("again.npy"), &array, NULL), FA_OK);
+    array = (struct fa_npy){FA_F64, 1, {2000}, large};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = old;
+    tight.rlim_cur = 10000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    write_refused(path_of("again.npy"), &array, FA_IO, "cannot be written: File too large");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    snprintf(part, sizeof part, "%s.part-%ld", path_of("again.npy"), (long)getpid());
+    assert_int_not_equal(access(part, F_OK), 0);
+    assert_int_equal(fa_npy_read(path_of("again.npy"), FA_F64, &back, NULL), FA_OK);
+    expect_values(&back, &small, 1);
+}
+
 static int make_directory(void **state)
 {
     (void)state;
@@ -598,7 +645,8 @@ int main(void)
         cmocka_unit_test(test_large),         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_inexact_integers),
         cmocka_unit_test(test_masks),         cmocka_unit_test(test_dict_forms),
-        cmocka_unit_test(test_bad_dicts),     cmocka_unit_test(test_bad_types),
+        cmocka_unit_test(test_bad_dicts),     cmocka_unit_test(test_header_end),
+        cmocka_unit_test(test_bad_types),     cmocka_unit_test(test_failed_write),
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_bad_preambles),
         cmocka_unit_test(test_written_bytes), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_not_files),     cmocka_unit_test(test_write_refusals),

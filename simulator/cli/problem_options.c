@@ -12,8 +12,8 @@ enum { THREADS_MAX = 1024, PRESETS_MAX = 31 };
 const struct cli_problem cli_problem_defaults = {
     .algorithms = {&fa_flash2},
     .n_algorithms = 1,
-    .batch = 1,
-    .heads = 1,
+    .batch = -1,
+    .heads = -1,
     .kv_heads = -1,
     .n = -1,
     .nq = -1,
@@ -302,9 +302,9 @@ enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_pro
     struct fa_problem made = fa_problem_make(options->nq >= 0 ? options->nq : n,
                                              options->nk >= 0 ? options->nk : n,
                                              options->d >= 0 ? options->d : D_DEFAULT);
-    made.batch = options->batch;
-    made.heads = options->heads;
-    made.kv_heads = options->kv_heads >= 0 ? options->kv_heads : options->heads;
+    made.batch = options->batch >= 0 ? options->batch : 1;
+    made.heads = options->heads >= 0 ? options->heads : 1;
+    made.kv_heads = options->kv_heads >= 0 ? options->kv_heads : made.heads;
     made.dv = options->dv >= 0 ? options->dv : made.d;
     if (options->scale_given)
         made.scale = options->scale;

@@ -1,0 +1,67 @@
+/*
+ * Results in words and in JSON. The numbers are those of sim_result and sim_check; nothing is
+ * worked out here but sums, shares and ratios.
+ */
+#ifndef SIM_REPORT_H
+#define SIM_REPORT_H
+
+#include <stdio.h>
+
+#include "simulator/check.h"
+#include "simulator/experiment.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct json_t; /* of <jansson.h> */
+
+struct sim_provenance {
+    const char *version;
+    const char *command; /* the command line that makes the result again */
+    bool has_seed;       /* false: the inputs came from files, or there were none */
+    uint64_t seed;       /* up to 2^63 - 1 */
+    int threads;
+};
+
+struct sim_report {
+    struct sim_result result;
+    bool executed; /* on data: the report has a check, which may not apply */
+    bool checked;
+    struct sim_check check;
+    struct sim_provenance provenance;
+};
+
+/*
+ * The object of schema "flashlab.result/1". Units: as the keys say. Totals are over all heads.
+ *
+ *   schema, problem {batch heads kv_heads nq nk d dv scale causal window dtype}, algorithm, pass,
+ *   tiles {br bc policy}, machine {name sram_bytes},
+ *   hbm {read {elements bytes} write {elements bytes} by_tensor {NAME {read write}}},
+ *   sram {peak_bytes}, footprint {input_bytes output_bytes extra_bytes}, flop {matmul exp other},
+ *   tiles_visited, tiles_masked, tiles_total,
+ *   bounds {compulsory_elements theta_elements floor_elements standard_elements},
+ *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget pass},
+ *   provenance {version command seed threads}
+ *
+ * Counts are integers, exact; theta and floor are real. What does not apply or is not finite is
+ * null. by_tensor has every tensor of the forward pass, in the same order for each algorithm.
+ * check is there for an executed run alone, null without a check. NULL without memory, or where a
+ * text of the report is not UTF-8.
+ */
+struct json_t *sim_report_json(const struct sim_report *report);
+
+/* One result in full, to read. */
+void sim_report_text(FILE *file, const struct sim_report *report);
+
+/* n results of one problem side by side, with ratios to the first. */
+void sim_report_table(FILE *file, const struct sim_report *reports, int n);
+
+/* value with a comma at each thousand: "1,114,112". */
+enum { SIM_NUMBER_TEXT = 32 };
+const char *sim_number_text(uint64_t value, char text[SIM_NUMBER_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,137 @@
+#include <jansson.h>
+#include <math.h>
+
+#include "simulator/report.h"
+
+/* What the forward pass may touch in HBM. */
+static const enum fa_tensor_id forward_tensors[] = {
+    FA_Q, FA_K, FA_V, FA_O, FA_LSE, FA_L, FA_M, FA_S, FA_P, FA_MASK, FA_BIAS,
+};
+
+/* Counters end at 2^63 - 1 (see closed_form.h), as JSON's integers do here. */
+static json_t *integer(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* A sum of products of sizes: an integer as long as a double can tell it from its neighbours. */
+static json_t *whole(double value)
+{
+    return fabs(value) <= 0x1p53 ? json_integer((json_int_t)value) : real(value);
+}
+
+static json_t *volume_json(struct sim_volume volume)
+{
+    return json_pack("{s:o,s:o}", "elements", integer(volume.elements), "bytes",
+                     integer(volume.bytes));
+}
+
+static json_t *problem_json(const struct fa_problem *problem)
+{
+    bool windowed = problem->window_left >= 0 || problem->window_right >= 0;
+    json_t *window = windowed ? json_pack("[I,I]", (json_int_t)problem->window_left,
+                                          (json_int_t)problem->window_right)
+                              : json_null();
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s}", "batch",
+                     (json_int_t)problem->batch, "heads", (json_int_t)problem->heads, "kv_heads",
+                     (json_int_t)problem->kv_heads, "nq", (json_int_t)problem->nq, "nk",
+                     (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
+                     (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
+                     fa_causal_name(problem->causal), "window", window, "dtype",
+                     fa_dtype_name(problem->dtype));
+}
+
+static json_t *hbm_json(const struct sim_result *result)
+{
+    const struct sim_counters *counters = &result->counters;
+    const struct fa_problem *problem = &result->problem;
+    json_t *by_tensor = json_object();
+    for (size_t n = 0; n < sizeof forward_tensors / sizeof *forward_tensors; n++) {
+        enum fa_tensor_id id = forward_tensors[n];
+        json_t *pair =
+            json_pack("{s:o,s:o}", "read", volume_json(sim_counters_read(counters, problem, id)),
+                      "write", volume_json(sim_counters_write(counters, problem, id)));
+        json_object_set_new(by_tensor, fa_tensor_name(id), pair);
+    }
+    return json_pack("{s:o,s:o,s:o}", "read",
+                     volume_json(sim_counters_read_all(counters, problem)), "write",
+                     volume_json(sim_counters_write_all(counters, problem)), "by_tensor",
+                     by_tensor);
+}
+
+static json_t *check_json(const struct sim_report *report)
+{
+    const struct sim_check *check = &report->check;
+    if (!report->checked)
+        return json_null();
+    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:b}", "rows", (json_int_t)check->rows,
+                     "o_max_abs_error", real(check->o.max_abs_error), "o_rms_error",
+                     real(fa_comparison_rms(&check->o)), "lse_max_abs_error",
+                     real(check->lse.max_abs_error), "budget", real(check->o_budget), "pass",
+                     (int)check->pass);
+}
+
+static json_t *bounds_json(const struct sim_bounds *bounds)
+{
+    return json_pack("{s:o,s:o,s:o,s:o}", "compulsory_elements", whole(bounds->compulsory),
+                     "theta_elements", real(bounds->theta), "floor_elements", real(bounds->floor),
+                     "standard_elements", whole(bounds->standard));
+}
+
+static json_t *provenance_json(const struct sim_provenance *provenance)
+{
+    return json_pack("{s:s,s:s,s:o,s:i}", "version", provenance->version, "command",
+                     provenance->command, "seed",
+                     provenance->has_seed ? integer(provenance->seed) : json_null(), "threads",
+                     provenance->threads);
+}
+
+/* False: `value` is NULL, or there is no memory. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+json_t *sim_report_json(const struct sim_report *report)
+{
+    const struct sim_result *result = &report->result;
+    const struct sim_counters *counters = &result->counters;
+    const struct sim_footprint *footprint = &result->footprint;
+    json_t *object = json_object();
+    bool whole_object =
+        put(object, "schema", json_string("flashlab.result/1")) &&
+        put(object, "problem", problem_json(&result->problem)) &&
+        put(object, "algorithm", json_string(result->algorithm->name)) &&
+        put(object, "pass", json_string("forward")) &&
+        put(object, "tiles",
+            json_pack("{s:I,s:I,s:s}", "br", (json_int_t)result->tiles.br, "bc",
+                      (json_int_t)result->tiles.bc, "policy", sim_policy_name(result->policy))) &&
+        put(object, "machine",
+            json_pack("{s:s,s:o}", "name", result->machine.name, "sram_bytes",
+                      integer(result->machine.sram_bytes))) &&
+        put(object, "hbm", hbm_json(result)) &&
+        put(object, "sram", json_pack("{s:o}", "peak_bytes", integer(counters->sram_peak_bytes))) &&
+        put(object, "footprint",
+            json_pack("{s:o,s:o,s:o}", "input_bytes", integer(footprint->input_bytes),
+                      "output_bytes", integer(footprint->output_bytes), "extra_bytes",
+                      integer(footprint->extra_bytes))) &&
+        put(object, "flop",
+            json_pack("{s:o,s:o,s:o}", "matmul", integer(counters->flops.matmul), "exp",
+                      integer(counters->flops.exp), "other", integer(counters->flops.other))) &&
+        put(object, "tiles_visited", integer(counters->tiles_visited)) &&
+        put(object, "tiles_masked", integer(counters->tiles_masked)) &&
+        put(object, "tiles_total", integer(result->tiles_total)) &&
+        put(object, "bounds", bounds_json(&result->bounds)) &&
+        (!report->executed || put(object, "check", check_json(report))) &&
+        put(object, "provenance", provenance_json(&report->provenance));
+    if (!whole_object) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}

@@ -1,0 +1,432 @@
+#include "simulator/trace_rules.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* One question to the rules; the answer is given in words once, where a rule is broken. */
+struct question {
+    const struct sim_trace_header *header;
+    struct sim_state *state;
+    const struct sim_event *event;
+    enum fa_tensor_id id;
+    int64_t rows, columns; /* of the event */
+    char *why;
+    size_t size;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static bool no(const struct question *ask, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(ask->why, ask->size, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static const char *kind_name(const struct question *ask)
+{
+    return sim_event_kind_name((enum sim_event_kind)ask->event->kind);
+}
+
+/* The matrix that a head has in the tensor. False: no forward pass has such a tensor. */
+static bool matrix_of(const struct sim_trace_header *header, enum fa_tensor_id id, int64_t *rows,
+                      int64_t *columns)
+{
+    const struct fa_problem *p = &header->problem;
+    *rows = id == FA_K || id == FA_V ? p->nk : p->nq;
+    switch (id) {
+    case FA_Q:
+    case FA_K:
+        *columns = p->d;
+        return true;
+    case FA_V:
+    case FA_O:
+        *columns = p->dv;
+        return true;
+    case FA_LSE:
+    case FA_L:
+    case FA_M:
+    case FA_TILE_L:
+    case FA_TILE_M:
+        *columns = 1;
+        return true;
+    case FA_MASK:
+        *columns = p->nk;
+        return header->has_mask;
+    case FA_BIAS:
+        *columns = p->nk;
+        return header->has_bias;
+    case FA_S:
+    case FA_P:
+        *columns = p->nk;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_in_hbm(const struct sim_trace_header *header, enum fa_tensor_id id)
+{
+    const struct fa_algorithm *algorithm = header->algorithm;
+    switch (id) {
+    case FA_S:
+        return algorithm->stores_scores;
+    case FA_P:
+        return algorithm->stores_weights;
+    case FA_L:
+    case FA_M:
+        return algorithm->stores_statistics;
+    case FA_LSE:
+        return algorithm->stores_lse;
+    default:
+        return id < FA_HBM_TENSORS;
+    }
+}
+
+/* Fields that this kind of event leaves 0. */
+static bool check_zeros(const struct question *ask)
+{
+    const struct sim_event *event = ask->event;
+    bool computes = event->kind == SIM_COMPUTE;
+    bool moves = event->kind == SIM_LOAD || event->kind == SIM_STORE;
+    if (!computes && (event->op != 0 || event->flags != 0))
+        return no(ask, "a %s with op %d and flags %d: expected 0 for both", kind_name(ask),
+                  (int)event->op, (int)event->flags);
+    if (!moves && (event->row != 0 || event->column != 0))
+        return no(ask, "a %s at row %d, column %d of HBM: expected 0, 0", kind_name(ask),
+                  (int)event->row, (int)event->column);
+    if (event->flags == SIM_CUT)
+        return no(ask, "a compute with flags %d: expected 0, %d or %d", SIM_CUT, SIM_VISITS,
+                  SIM_VISITS | SIM_CUT);
+    return true;
+}
+
+/* The tile on chip that the event is about, at the event's place; NULL: refused. */
+static struct sim_resident *find_tile(const struct question *ask)
+{
+    struct sim_resident *tile = sim_state_holder(ask->state, ask->id);
+    if (!tile) {
+        no(ask, "a %s of %s, which is not on chip: expected an alloc before it", kind_name(ask),
+           fa_tensor_name(ask->id));
+        return NULL;
+    }
+    if (tile->place != ask->event->place) {
+        no(ask, "a %s of %s at place %" PRIu64 ": it lies at %" PRIu64, kind_name(ask),
+           fa_tensor_name(ask->id), (uint64_t)ask->event->place, tile->place);
+        return NULL;
+    }
+    return tile;
+}
+
+/* A store writes what the tile holds. */
+static bool check_held(const struct question *ask, const struct sim_resident *tile)
+{
+    const char *name = fa_tensor_name(ask->id);
+    if (!tile->loaded && !tile->changed)
+        return no(ask, "a store of %s, which holds nothing: expected a load or a compute before it",
+                  name);
+    if (ask->rows != tile->held_rows || ask->columns != tile->held_columns)
+        return no(ask,
+                  "a store of %s, %" PRId64 " x %" PRId64 ": the tile holds %" PRIu32
+                  " x %" PRIu32,
+                  name, ask->rows, ask->columns, tile->held_rows, tile->held_columns);
+    return true;
+}
+
+/* A tile is loaded full, but at the matrix's edge. */
+static bool check_full(const struct question *ask, const struct sim_resident *tile,
+                       int64_t matrix_rows, int64_t matrix_columns)
+{
+    int64_t row = ask->event->row, column = ask->event->column;
+    int64_t rows = matrix_rows - row < tile->rows ? matrix_rows - row : tile->rows;
+    int64_t columns =
+        matrix_columns - column < tile->columns ? matrix_columns - column : tile->columns;
+    if (ask->rows != rows || ask->columns != columns)
+        return no(ask,
+                  "a load of %s, %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64
+                  "): expected %" PRId64 " x %" PRId64 ", what tile and matrix leave",
+                  fa_tensor_name(ask->id), ask->rows, ask->columns, row, column, rows, columns);
+    return true;
+}
+
+static bool check_transfer(const struct question *ask)
+{
+    const struct sim_event *event = ask->event;
+    const char *name = fa_tensor_name(ask->id);
+    int64_t matrix_rows, matrix_columns, row = event->row, column = event->column;
+    if (!matrix_of(ask->header, ask->id, &matrix_rows, &matrix_columns) ||
+        !is_in_hbm(ask->header, ask->id))
+        return no(ask, "a %s of %s: this run of %s has no %s in HBM", kind_name(ask), name,
+                  ask->header->algorithm->name, name);
+    const struct sim_resident *tile = find_tile(ask);
+    if (!tile)
+        return false;
+    if (ask->rows > tile->rows || ask->columns > tile->columns)
+        return no(ask,
+                  "a %s of %s, %" PRId64 " x %" PRId64 ": expected at most the tile's capacity, "
+                  "%" PRIu32 " x %" PRIu32,
+                  kind_name(ask), name, ask->rows, ask->columns, tile->rows, tile->columns);
+    if (row + ask->rows > matrix_rows || column + ask->columns > matrix_columns)
+        return no(ask,
+                  "a %s of %s, %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64 "): it ends "
+                  "past the matrix, which is %" PRId64 " x %" PRId64,
+                  kind_name(ask), name, ask->rows, ask->columns, row, column, matrix_rows,
+                  matrix_columns);
+    return event->kind == SIM_STORE ? check_held(ask, tile)
+                                    : check_full(ask, tile, matrix_rows, matrix_columns);
+}
+
+#define TENSOR(id) (UINT32_C(1) << (id))
+
+/* Tensors that must hold something, and tensors that must be on chip, for each operation. */
+static const struct needs {
+    uint32_t reads, writes;
+} op_needs[FA_OP_COUNT] = {
+    [FA_OP_START] = {0, 0}, /* of O, l and m those that are live */
+    [FA_OP_SCORE] = {TENSOR(FA_Q) | TENSOR(FA_K), TENSOR(FA_S)},
+    [FA_OP_BIAS] = {TENSOR(FA_S) | TENSOR(FA_BIAS), 0},
+    [FA_OP_HIDE] = {TENSOR(FA_S), 0},
+    [FA_OP_MASK] = {TENSOR(FA_S) | TENSOR(FA_MASK), 0},
+    [FA_OP_SOFTMAX_ROWS] = {TENSOR(FA_S), TENSOR(FA_P) | TENSOR(FA_L) | TENSOR(FA_M)},
+    [FA_OP_ROW_STATS] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M), 0},
+    [FA_OP_NORMALISE] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_P)},
+    [FA_OP_ABSORB] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M) | TENSOR(FA_O), TENSOR(FA_P)},
+    [FA_OP_TILE_SOFTMAX] = {TENSOR(FA_S),
+                            TENSOR(FA_P) | TENSOR(FA_TILE_L) | TENSOR(FA_TILE_M)},
+    [FA_OP_UPDATE] = {TENSOR(FA_P) | TENSOR(FA_O) | TENSOR(FA_L) | TENSOR(FA_M) |
+                          TENSOR(FA_TILE_L) | TENSOR(FA_TILE_M),
+                      0},
+    [FA_OP_ACCUMULATE] = {TENSOR(FA_P) | TENSOR(FA_V) | TENSOR(FA_O), 0},
+    [FA_OP_FINISH] = {TENSOR(FA_O) | TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_LSE)},
+    [FA_OP_FINISH_STATS] = {TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_LSE)},
+    [FA_OP_WEIGHTS] = {TENSOR(FA_S) | TENSOR(FA_LSE), TENSOR(FA_P)},
+    [FA_OP_NO_WEIGHTS] = {0, TENSOR(FA_P)},
+};
+
+static bool check_operands(const struct question *ask)
+{
+    enum fa_op op = (enum fa_op)ask->event->op;
+    const struct needs *needs = &op_needs[op];
+    for (int id = 0; id < FA_TENSORS; id++) {
+        bool reads = (needs->reads & TENSOR(id)) != 0, writes = (needs->writes & TENSOR(id)) != 0;
+        if (!reads && !writes)
+            continue;
+        const struct sim_resident *tile = sim_state_holder(ask->state, (enum fa_tensor_id)id);
+        if (!tile)
+            return no(ask, "a compute %s without %s on chip: expected an alloc of it before",
+                      fa_op_name(op), fa_tensor_name((enum fa_tensor_id)id));
+        if (reads && !tile->loaded && !tile->changed)
+            return no(ask,
+                      "a compute %s while %s holds nothing: expected a load or a compute of it "
+                      "before",
+                      fa_op_name(op), fa_tensor_name((enum fa_tensor_id)id));
+        if (TENSOR(id) & (TENSOR(FA_BIAS) | TENSOR(FA_MASK)))
+            continue; /* One row may stand for all. */
+        int64_t wanted = TENSOR(id) & (TENSOR(FA_K) | TENSOR(FA_V)) ? ask->columns : ask->rows;
+        int64_t there = reads ? tile->held_rows : tile->rows;
+        if (there < wanted)
+            return no(ask,
+                      "a compute %s of %" PRId64 " x %" PRId64 " with %" PRId64 " rows of %s: "
+                      "expected %" PRId64,
+                      fa_op_name(op), ask->rows, ask->columns, there,
+                      fa_tensor_name((enum fa_tensor_id)id), wanted);
+    }
+    return true;
+}
+
+/* The r x c that the operation works on, from what lies on chip; -1: up to the tile's capacity. */
+static void expected_size(const struct question *ask, int64_t *r, int64_t *c)
+{
+    enum fa_op op = (enum fa_op)ask->event->op;
+    struct sim_state *state = ask->state;
+    switch (op) {
+    case FA_OP_START:
+        *r = -1;
+        *c = 1;
+        return;
+    case FA_OP_NO_WEIGHTS:
+        *r = *c = -1;
+        return;
+    case FA_OP_SCORE:
+        *r = sim_state_holder(state, FA_Q)->held_rows;
+        *c = sim_state_holder(state, FA_K)->held_rows;
+        return;
+    case FA_OP_FINISH:
+    case FA_OP_FINISH_STATS:
+        *r = sim_state_holder(state, FA_M)->held_rows;
+        *c = 1;
+        return;
+    default: {
+        bool weights = op == FA_OP_UPDATE || op == FA_OP_ACCUMULATE;
+        const struct sim_resident *tile = sim_state_holder(state, weights ? FA_P : FA_S);
+        *r = tile->held_rows;
+        *c = tile->held_columns;
+    }
+    }
+}
+
+static bool check_compute(const struct question *ask)
+{
+    const char *name = fa_op_name((enum fa_op)ask->event->op);
+    enum fa_tensor_id writes = sim_op_writes((enum fa_op)ask->event->op);
+    int64_t r, c;
+    if (!check_operands(ask))
+        return false;
+    /* A start without an O is one of l and m alone; its place is then that of no tile. */
+    const struct sim_resident *tile = sim_state_holder(ask->state, writes);
+    if (ask->id != writes)
+        return no(ask, "a compute %s that writes %s: expected %s", name, fa_tensor_name(ask->id),
+                  fa_tensor_name(writes));
+    if (!tile && ask->event->op == FA_OP_START)
+        tile = sim_state_holder(ask->state, FA_M);
+    else if (!find_tile(ask))
+        return false;
+    if (!tile)
+        return no(ask, "a compute %s without o or m on chip: expected an alloc before it", name);
+    expected_size(ask, &r, &c);
+    if ((r >= 0 && ask->rows != r) || (c >= 0 && ask->columns != c))
+        return no(ask,
+                  "a compute %s of %" PRId64 " x %" PRId64 ": what it works on is %" PRId64
+                  " x %" PRId64,
+                  name, ask->rows, ask->columns, r >= 0 ? r : ask->rows, c >= 0 ? c : ask->columns);
+    bool scores = writes == FA_S || writes == FA_P;
+    if (ask->rows > tile->rows || (scores && ask->columns > tile->columns))
+        return no(ask,
+                  "a compute %s of %" PRId64 " x %" PRId64 ": expected at most the capacity of "
+                  "%s, %" PRIu32 " x %" PRIu32,
+                  name, ask->rows, ask->columns, fa_tensor_name(writes), tile->rows,
+                  tile->columns);
+    return true;
+}
+
+/* What alloc and refuse have in common: a tile that the run may ask for. */
+static bool check_wanted(const struct question *ask)
+{
+    const char *name = fa_tensor_name(ask->id);
+    int64_t rows, columns;
+    if (!matrix_of(ask->header, ask->id, &rows, &columns))
+        return no(ask, "a %s of %s: this run of %s has no %s", kind_name(ask), name,
+                  ask->header->algorithm->name, name);
+    if (ask->state->on_chip[ask->id].live)
+        return no(ask, "a %s of %s, which is on chip already: expected a free before it",
+                  kind_name(ask), name);
+    if (ask->rows > (rows > 0 ? rows : 1) || ask->columns > (columns > 0 ? columns : 1))
+        return no(ask,
+                  "a %s of %s, %" PRId64 " x %" PRId64 ": expected at most its matrix, %" PRId64
+                  " x %" PRId64,
+                  kind_name(ask), name, ask->rows, ask->columns, rows, columns);
+    return true;
+}
+
+static uint64_t wanted_bytes(const struct question *ask)
+{
+    return (uint64_t)ask->rows * (uint64_t)ask->columns *
+           fa_on_chip_bytes(&ask->header->problem, ask->id);
+}
+
+static bool check_alloc(const struct question *ask)
+{
+    uint64_t bytes = wanted_bytes(ask), place = ask->event->place;
+    uint64_t capacity = ask->header->sram_bytes;
+    if (!check_wanted(ask))
+        return false;
+    if (capacity == 0 || capacity > UINT64_C(1) << 36)
+        capacity = UINT64_C(1) << 36;
+    if (place + bytes > capacity)
+        return no(ask,
+                  "an alloc of %s, %" PRIu64 " bytes at %" PRIu64 ": it ends past the %" PRIu64
+                  " bytes that there are",
+                  fa_tensor_name(ask->id), bytes, place, capacity);
+    for (int id = 0; id < FA_TENSORS && bytes > 0; id++) {
+        const struct sim_resident *other = &ask->state->on_chip[id];
+        if (other->live && other->bytes > 0 && place < other->place + other->bytes &&
+            other->place < place + bytes)
+            return no(ask,
+                      "an alloc of %s, %" PRIu64 " bytes at %" PRIu64 ": there lies %s, %" PRIu64
+                      " bytes at %" PRIu64 "; expected a free place",
+                      fa_tensor_name(ask->id), bytes, place,
+                      fa_tensor_name((enum fa_tensor_id)id), other->bytes, other->place);
+    }
+    return true;
+}
+
+static bool check_free(const struct question *ask)
+{
+    const struct sim_resident *tile = &ask->state->on_chip[ask->id];
+    const char *name = fa_tensor_name(ask->id);
+    if (!tile->live)
+        return no(ask, "a free of %s, which is not on chip: expected an alloc before it", name);
+    if (tile->place != ask->event->place)
+        return no(ask, "a free of %s at place %" PRIu64 ": it lies at %" PRIu64, name,
+                  (uint64_t)ask->event->place, tile->place);
+    if (tile->rows != ask->rows || tile->columns != ask->columns)
+        return no(ask,
+                  "a free of %s, %" PRId64 " x %" PRId64 ": what was reserved is %" PRIu32
+                  " x %" PRIu32,
+                  name, ask->rows, ask->columns, tile->rows, tile->columns);
+    return true;
+}
+
+static bool check_skip(const struct question *ask)
+{
+    const struct sim_event *event = ask->event;
+    if (event->i == SIM_NO_TILE || event->j == SIM_NO_TILE)
+        return no(ask, "a skip of no tile: expected an i and a j of 0 or more");
+    if (ask->id != FA_S || ask->rows != 0 || ask->columns != 0 || event->place != 0)
+        return no(ask,
+                  "a skip of %s, %" PRId64 " x %" PRId64 " at %" PRIu64 ": expected s, 0 x 0 at 0",
+                  fa_tensor_name(ask->id), ask->rows, ask->columns, (uint64_t)event->place);
+    return true;
+}
+
+static bool check_refuse(const struct question *ask)
+{
+    uint64_t capacity = ask->header->sram_bytes, live = ask->state->sram_bytes;
+    if (!check_wanted(ask))
+        return false;
+    if (capacity == 0 || wanted_bytes(ask) <= capacity - live)
+        return no(ask,
+                  "a refusal of %s, %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
+                  " bytes are taken, so it fits",
+                  fa_tensor_name(ask->id), wanted_bytes(ask), live, capacity);
+    return true;
+}
+
+bool sim_event_possible(const struct sim_trace_header *header, struct sim_state *state,
+                        const struct sim_event *event, char *why, size_t size)
+{
+    const struct question ask = {
+        .header = header,
+        .state = state,
+        .event = event,
+        .id = (enum fa_tensor_id)event->tensor,
+        .rows = event->rows,
+        .columns = event->columns,
+        .why = why,
+        .size = size,
+    };
+    if (!check_zeros(&ask))
+        return false;
+    switch ((enum sim_event_kind)event->kind) {
+    case SIM_LOAD:
+    case SIM_STORE:
+        return check_transfer(&ask);
+    case SIM_COMPUTE:
+        return check_compute(&ask);
+    case SIM_ALLOC:
+        return check_alloc(&ask);
+    case SIM_FREE:
+        return check_free(&ask);
+    case SIM_SKIP:
+        return check_skip(&ask);
+    case SIM_REFUSE:
+        return check_refuse(&ask);
+    case SIM_EVENT_KINDS:
+        break;
+    }
+    return no(&ask, "an event of kind %d", (int)event->kind);
+}
