@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum sim_check_mode {
-    SIM_CHECK_NONE,
+    SIM_CHECK_NONE,   /* no row: passes, with rows = 0 */
     SIM_CHECK_SAMPLE, /* all rows up to nq = 8192, 256 a head above */
     SIM_CHECK_FULL
 };
@@ -25,16 +25,35 @@ struct sim_check {
     struct fa_comparison o, lse;
     double o_budget, lse_budget;
     bool pass;
-    /* Of the worst element of O: */
+    /* Of the worst element of O: -1 if nothing differs. */
     int64_t worst_head, worst_row, worst_column;
 };
 
 /*
- * Compares o and lse (shapes as in problem.h) with the oracle on q, k, v as stored. The budgets
- * are twice the error of fa_naive_rows on the same rows plus the format's roundoff at the largest
- * value; error_factor multiplies the naive error's part (flash1 in 16 bits rounds O at each of Tc
- * stores: sqrt(Tc)). threads >= 1. watch may be NULL.
- * Errors: FA_NO_MEMORY, FA_CANCELLED.
+ * The rows of one head that are compared when they are sampled, in ascending order: the first and
+ * the last one, the two on each side of where the diagonal (see problem.h) enters and leaves the
+ * keys, and one of each of as many equal parts of all rows as make 256 together, drawn by a fixed
+ * generator that depends on the head. Needs: nq > SIM_CHECK_ALL_ROWS.
+ */
+void sim_check_sample(const struct fa_problem *problem, int64_t head,
+                      int64_t rows[SIM_CHECK_SAMPLED_ROWS]);
+
+/*
+ * Compares o and lse (shapes as in problem.h, any format; lse may be NULL or without data: not
+ * compared) with the oracle on q, k, v as stored. It passes if no element is NaN or infinite on
+ * one side only, and no error is above its budget:
+ *
+ *   budget = 2 error_factor e + 2 u x
+ *
+ * where e is the largest error of fa_naive_rows on the same rows (elements in which the naive run
+ * itself is NaN or infinite where the oracle is not, or the other way round, are left out: f16
+ * scores may overflow), x the oracle's largest finite absolute value, and u the unit roundoff: of
+ * the problem's dtype for O; for LSE, which is never stored narrower, of f32, or f64 if that is
+ * the dtype. error_factor is what an algorithm is allowed over the naive run (flash1 in 16 bits
+ * rounds O at each of Tc stores: sqrt(Tc)).
+ *
+ * threads >= 1. watch may be NULL; its tick is called by one thread at a time.
+ * Errors: FA_NO_MEMORY, FA_CANCELLED; *check is untouched then.
  */
 enum fa_status sim_check_forward(const struct fa_problem *problem, const struct fa_tensor *q,
                                  const struct fa_tensor *k, const struct fa_tensor *v,

@@ -234,9 +234,10 @@ void sim_figure_make(const struct sim_sweep *sweep, enum sim_sweep_key x,
             figure->sample = point;
         widen(sim_figure_x(figure, point), &least, &most);
     }
-    /* One value alone still gets an axis of some length. */
-    figure->x_min = most > least ? least : least / 2;
-    figure->x_max = most > least ? most : most * 2;
+    /* A marker at an end keeps clear of the axis; one value alone gets an axis of some length. */
+    double margin = most > least ? pow(most / least, 0.02) : 2;
+    figure->x_min = least / margin;
+    figure->x_max = most * margin;
     fill_curves(sweep, figure);
     find_y_range(sweep, figure);
     place_labels(sweep, figure);

@@ -204,7 +204,10 @@ static void print_bounds(FILE *file, const struct sim_result *result)
     uint64_t moved = moved_elements(result);
     fputs("\nBounds beside the ", file);
     print_number(file, 0, moved);
-    fprintf(file, " elements moved\n  %-11s%19s%12s\n", "bound", "elements", "moved/bound");
+    fputs(" elements moved; M = ", file);
+    print_number(file, 0,
+                 result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
+    fprintf(file, " elements\n  %-11s%19s%12s\n", "bound", "elements", "moved/bound");
     print_ratio(file, "compulsory", result->bounds.compulsory, moved, "q, k, v and o once each");
     print_ratio(file, "theta", result->bounds.theta, moved,
                 "N^2 d^2/M, constant 1 (FlashAttention, Theorem 2)");
@@ -318,7 +321,7 @@ static void print_cells(FILE *file, const char *label, const struct sim_report *
     for (int i = 0; i < n; i++) {
         char text[SIM_NUMBER_TEXT];
         cell(&reports[i], text);
-        fprintf(file, "%19s%9s", text, "");
+        fprintf(file, "%*s", i > 0 ? 28 : 19, text);
     }
     fputc('\n', file);
 }

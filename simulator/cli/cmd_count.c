@@ -21,12 +21,13 @@ const struct cli_command cli_count = {
     .name = "count",
     .summary = "count what an algorithm moves between the memories, without arithmetic",
     .operands = "",
-    .about = "Walks the algorithm's own loops on a machine whose on-chip memory (SRAM) is small, and\n"
-             "counts every element that crosses between it and the large memory (HBM), by tensor\n"
-             "and direction, with FLOPs, tiles and the bounds from theory beside the count.",
+    .about = "Walks the algorithm's own loops on a machine whose on-chip memory (SRAM) is\n"
+             "small, and counts every element that crosses between it and the large memory\n"
+             "(HBM), by tensor and direction, with FLOPs, tiles and the bounds from theory\n"
+             "beside the count.",
     .examples = "  flashlab count --algorithm standard,flash1,flash2\n"
                 "  flashlab count --n 1M --causal\n"
-                "  flashlab count --heads 32 --kv-heads 8 --n 8192 --d 128 --dtype bf16 --machine h100\n"
+                "  flashlab count --heads 32 --kv-heads 8 --n 8192 --d 128 --dtype bf16\n"
                 "  flashlab count --sram 64K --tiles best --format json",
     .groups = groups,
     .run = run,

@@ -21,10 +21,10 @@ const struct cli_command cli_run = {
     .name = "run",
     .summary = "run an algorithm on data, count it, and check the result",
     .operands = "",
-    .about = "Computes attention through the counting machine, on tensors of your own or on generated\n"
-             "ones, and compares O and LSE with an oracle in double precision. The budget of an\n"
-             "error is twice that of a naive run in the same format. Exit status 1: the check\n"
-             "failed. Results are written also then.",
+    .about = "Computes attention through the counting machine, on tensors of your own or on\n"
+             "generated ones, and compares O and LSE with an oracle in double precision. The\n"
+             "budget of an error is twice that of a naive run in the same format. Exit\n"
+             "status 1: the check failed. Results are written also then.",
     .examples = "  flashlab run\n"
                 "  flashlab run --algorithm standard,flash1,flash2 --n 500 --causal --dtype f16\n"
                 "  flashlab run --profile peaky --heads 4 --kv-heads 2 --out results\n"

@@ -5,12 +5,16 @@
 
 #include "simulator/cli/options.h"
 
-extern const struct cli_command cli_count, cli_run, cli_generate, cli_completion;
+extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_machines,
+    cli_bench, cli_completion;
 
 const struct cli_command *const cli_commands[] = {
     &cli_count,
     &cli_run,
     &cli_generate,
+    &cli_sweep,
+    &cli_machines,
+    &cli_bench,
     &cli_completion,
     NULL,
 };

@@ -40,9 +40,9 @@ enum fa_status cli_check_memory(double bytes, const char *what, struct fa_error 
     double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (all > 0 && bytes > all)
         return fa_fail(error, FA_NO_MEMORY,
-                       "%s takes %.1f GiB, and this computer has %.1f GiB: expected a smaller "
+                       "%.1f GiB of memory for %s: this computer has %.1f GiB; expected a smaller "
                        "problem",
-                       what, bytes / 0x1p30, all / 0x1p30);
+                       bytes / 0x1p30, what, all / 0x1p30);
     return FA_OK;
 }
 

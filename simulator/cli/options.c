@@ -100,7 +100,7 @@ static enum fa_status take_option(const struct table *table, int index, char **a
     /* getopt_long takes any unambiguous beginning; a later version's options would change it. */
     if (strncmp(element + 2, option->name, strlen(option->name)) != 0)
         return refuse_unknown(table, element, error);
-    if (options->given & UINT64_C(1) << index)
+    if (options->given & UINT64_C(1) << index && !option->repeatable)
         return fa_fail(error, FA_BAD_ARGUMENT, "--%s: given twice", option->name);
     options->given |= UINT64_C(1) << index;
     return cli_option_set(option, options, optarg, error);

@@ -62,6 +62,7 @@ struct cli_option {
     const char *const *words; /* ended by NULL */
     const char *const *(*list_words)(void); /* the same where they are not constant; or NULL */
     bool value_optional;      /* --name or --name=VALUE, of CLI_OTHER alone */
+    bool repeatable;          /* may be given more than once, of CLI_OTHER alone */
     /* Reads text (NULL where the optional value was left out) into the command's struct. The
      * error says what was expected ("expected 1 or more"); the parser puts the option before it. */
     enum fa_status (*set)(struct cli_options *options, const char *text, struct fa_error *error);
@@ -80,8 +81,9 @@ extern const struct cli_group cli_format_group; /* --format text|json */
 /*
  * Reads argv[1 ..) into *options, the first member of the command's struct, whose other members
  * the caller has set to the defaults. With --help, the rest is not read.
- * Errors: FA_BAD_ARGUMENT for an unknown, abbreviated or repeated option, one without its value, a
- * value outside its domain, and too many or too few operands. options->format is right then too.
+ * Errors: FA_BAD_ARGUMENT for an unknown or abbreviated option, one repeated that may not be, one
+ * without its value, a value outside its domain, and too many or too few operands. options->format
+ * is right then too.
  */
 enum fa_status cli_parse(const struct cli_command *command, int argc, char **argv,
                          struct cli_options *options, struct fa_error *error);

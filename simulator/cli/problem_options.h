@@ -61,6 +61,7 @@ struct cli_problem {
 extern const struct cli_problem cli_problem_defaults;
 
 extern const struct cli_group cli_problem_group; /* --algorithm ... --dtype --pass */
+extern const struct cli_group cli_shape_group;   /* the same without --algorithm and --pass */
 extern const struct cli_group cli_machine_group; /* --machine --sram --tiles */
 extern const struct cli_group cli_input_group;   /* --in --layout --seed --profile */
 extern const struct cli_group cli_seed_group;    /* --layout --seed --profile */

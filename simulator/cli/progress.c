@@ -56,10 +56,12 @@ static bool tick(void *context, double done)
 
 void cli_progress_start(struct cli_progress *progress, const char *label)
 {
-    /* SA_RESETHAND: the second Ctrl-C does what it always does. */
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
+    /* SA_RESETHAND: the second Ctrl-C does what it always does. Who started the program in the
+     * background of a script had it ignore Ctrl-C, and it still does then. */
+    struct sigaction before, action = {.sa_handler = note_interrupt};
+    action.sa_flags = (int)SA_RESETHAND;
     sigemptyset(&action.sa_mask);
-    if (!interrupted)
+    if (!interrupted && sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGINT, &action, NULL);
     memset(progress, 0, sizeof *progress);
     progress->watch = (struct fa_watch){tick, progress};

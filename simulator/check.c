@@ -1,0 +1,279 @@
+#include "simulator/check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/naive.h"
+#include "reference/oracle.h"
+#include "reference/philox.h"
+
+enum {
+    PART_ROWS = 64,  /* rows of one call: the oracle widens K and V once for 32 of them */
+    WAVE_PARTS = 64, /* parts that are worked on together, then merged in order */
+};
+
+/* What one part of the rows gives. */
+struct part {
+    struct fa_comparison o, lse, naive_o, naive_lse;
+};
+
+struct checker {
+    const struct fa_problem *problem;
+    const struct fa_tensor *q, *k, *v, *o, *lse;
+    bool sampled;
+    int64_t heads, rows_per_head, parts_per_head, n_parts;
+    const struct fa_watch *watch;
+    int64_t parts_done;
+    bool stop;
+    struct fa_error error; /* of the first part that failed */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool is_among(const int64_t *rows, int64_t n, int64_t row)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] == row)
+            return true;
+    return false;
+}
+
+/* One row of part n of n_parts of the rows, drawn, and not among rows[0 .. n_rows): the parts are
+ * wider than that list is long. */
+static int64_t draw_row(int64_t nq, int64_t head, int64_t n, int64_t n_parts, const int64_t *rows,
+                        int64_t n_rows)
+{
+    const uint32_t counter[4] = {(uint32_t)n, (uint32_t)head, (uint32_t)(head >> 32), 0};
+    int64_t first = nq / n_parts * n + least(n, nq % n_parts);
+    int64_t width = nq / n_parts + (n < nq % n_parts);
+    uint32_t words[4];
+    fa_philox4x32(0, counter, words);
+    int64_t row = (int64_t)(((uint64_t)words[0] << 32 | words[1]) % (uint64_t)width);
+    while (is_among(rows, n_rows, first + row))
+        row = (row + 1) % width;
+    return first + row;
+}
+
+void sim_check_sample(const struct fa_problem *problem, int64_t head,
+                      int64_t rows[SIM_CHECK_SAMPLED_ROWS])
+{
+    int64_t nq = problem->nq, nk = problem->nk, n_edges = 0;
+    /* Key 0 stands on the diagonal at row `enter`, key nk - 1 at row enter + nk - 1. */
+    int64_t enter = problem->causal == FA_CAUSAL_TOP_LEFT ? 0 : nq - nk;
+    const int64_t edges[] = {0, nq - 1, enter - 1, enter, enter + nk - 1, enter + nk};
+    assert(nq > SIM_CHECK_ALL_ROWS);
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++)
+        if (edges[e] >= 0 && edges[e] < nq && !is_among(rows, n_edges, edges[e]))
+            rows[n_edges++] = edges[e];
+    int64_t n_parts = SIM_CHECK_SAMPLED_ROWS - n_edges;
+    for (int64_t n = 0; n < n_parts; n++)
+        rows[n_edges + n] = draw_row(nq, head, n, n_parts, rows, n_edges);
+    qsort(rows, SIM_CHECK_SAMPLED_ROWS, sizeof *rows, compare_rows);
+}
+
+/* The rows of part `index` of a head; returns how many. */
+static int64_t rows_of(const struct checker *checker, int64_t head, int64_t index,
+                       int64_t rows[PART_ROWS])
+{
+    int64_t sample[SIM_CHECK_SAMPLED_ROWS], first = index * PART_ROWS;
+    int64_t n = least(PART_ROWS, checker->rows_per_head - first);
+    if (checker->sampled)
+        sim_check_sample(checker->problem, head, sample);
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = checker->sampled ? sample[first + i] : first + i;
+    return n;
+}
+
+/* Rows of a result as doubles. */
+static void gather(const struct fa_problem *problem, const struct fa_tensor *tensor, int64_t head,
+                   const int64_t *rows, int64_t n, double *to)
+{
+    int64_t columns = tensor->shape[3];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++)
+            to[i * columns + c] = fa_tensor_get(tensor, head / problem->heads,
+                                                head % problem->heads, rows[i], c);
+}
+
+/* The naive run's error counts where it is of the same kind as the truth; see check.h. */
+static void add_naive(struct fa_comparison *comparison, double *naive, const double *expected,
+                      int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(naive[i]) || !isfinite(expected[i]))
+            naive[i] = expected[i];
+    fa_comparison_add(comparison, naive, expected, n);
+}
+
+static enum fa_status do_part(const struct checker *checker, int64_t index, struct part *part,
+                              struct fa_error *error)
+{
+    const struct fa_problem *p = checker->problem;
+    int64_t head = index / checker->parts_per_head, rows[PART_ROWS], n_o;
+    int64_t n = rows_of(checker, head, index % checker->parts_per_head, rows);
+    enum fa_status status = FA_NO_MEMORY;
+    double *expected = NULL, *got = NULL;
+    *part = (struct part){fa_comparison_start(), fa_comparison_start(), fa_comparison_start(),
+                          fa_comparison_start()};
+    if (fa_multiply(n, p->dv, &n_o) && n_o <= INT64_MAX / 16 - n) {
+        expected = malloc((size_t)(n_o + n) * sizeof *expected);
+        got = malloc((size_t)(n_o + n) * sizeof *got);
+    }
+    if (!expected || !got) {
+        fa_fail(error, FA_NO_MEMORY, "no memory for the check's rows of O");
+        goto done;
+    }
+    double *lse = expected + n_o, *got_lse = got + n_o;
+    status = fa_oracle_rows(p, checker->q, checker->k, checker->v, head, rows, n, expected, lse,
+                            error);
+    if (status == FA_OK)
+        status = fa_naive_rows(p, checker->q, checker->k, checker->v, head, rows, n, got, got_lse,
+                               error);
+    if (status != FA_OK)
+        goto done;
+    add_naive(&part->naive_o, got, expected, n_o);
+    add_naive(&part->naive_lse, got_lse, lse, n);
+    gather(p, checker->o, head, rows, n, got);
+    fa_comparison_add(&part->o, got, expected, n_o);
+    if (checker->lse) {
+        gather(p, checker->lse, head, rows, n, got_lse);
+        fa_comparison_add(&part->lse, got_lse, lse, n);
+    }
+done:
+    free(expected);
+    free(got);
+    return status;
+}
+
+/* Called by one thread at a time. */
+static void part_done(struct checker *checker, enum fa_status status, const struct fa_error *error)
+{
+    const struct fa_watch *watch = checker->watch;
+    checker->parts_done++;
+    if (status != FA_OK && checker->error.status == FA_OK)
+        checker->error = *error;
+    if (watch && watch->tick && checker->error.status == FA_OK &&
+        !watch->tick(watch->context, (double)checker->parts_done / (double)checker->n_parts))
+        fa_fail(&checker->error, FA_CANCELLED, "stopped before the check was done");
+    checker->stop = checker->error.status != FA_OK;
+}
+
+/* Parts first .. first + n - 1, on all threads. */
+static void do_wave(struct checker *checker, int64_t first, int64_t n, int threads,
+                    struct part parts[WAVE_PARTS])
+{
+#ifndef _OPENMP
+    (void)threads;
+#endif
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n; i++) {
+        struct fa_error error = {FA_OK, ""};
+        bool stop;
+#pragma omp atomic read
+        stop = checker->stop;
+        if (stop)
+            continue;
+        enum fa_status status = do_part(checker, first + i, &parts[i], &error);
+#pragma omp critical(sim_check_part_done)
+        part_done(checker, status, &error);
+    }
+}
+
+static void merge(struct part *sum, const struct part *part)
+{
+    fa_comparison_merge(&sum->o, &part->o);
+    fa_comparison_merge(&sum->lse, &part->lse);
+    fa_comparison_merge(&sum->naive_o, &part->naive_o);
+    fa_comparison_merge(&sum->naive_lse, &part->naive_lse);
+}
+
+/* Where in O the worst element stands: its index counts the rows that were compared. */
+static void locate_worst(const struct checker *checker, struct sim_check *check)
+{
+    int64_t dv = checker->problem->dv, index = check->o.worst, sample[SIM_CHECK_SAMPLED_ROWS];
+    check->worst_head = check->worst_row = check->worst_column = -1;
+    if (index < 0)
+        return;
+    check->worst_column = index % dv;
+    index /= dv;
+    check->worst_head = index / checker->rows_per_head;
+    check->worst_row = index % checker->rows_per_head;
+    if (checker->sampled) {
+        sim_check_sample(checker->problem, check->worst_head, sample);
+        check->worst_row = sample[check->worst_row];
+    }
+}
+
+static struct sim_check conclude(const struct checker *checker, const struct part *sum,
+                                 double error_factor)
+{
+    bool f64 = checker->problem->dtype == FA_F64;
+    double o_roundoff = fa_dtype_roundoff(checker->problem->dtype);
+    double lse_roundoff = fa_dtype_roundoff(f64 ? FA_F64 : FA_F32);
+    struct sim_check check = {
+        .rows = sum->naive_lse.n,
+        .sampled = checker->sampled,
+        .o = sum->o,
+        .lse = sum->lse,
+        .o_budget = 2 * error_factor * sum->naive_o.max_abs_error +
+                    2 * o_roundoff * sum->naive_o.max_abs_expected,
+        .lse_budget = 2 * error_factor * sum->naive_lse.max_abs_error +
+                      2 * lse_roundoff * sum->naive_lse.max_abs_expected,
+    };
+    check.pass = fa_comparison_within(&check.o, check.o_budget) &&
+                 fa_comparison_within(&check.lse, check.lse_budget);
+    locate_worst(checker, &check);
+    return check;
+}
+
+enum fa_status sim_check_forward(const struct fa_problem *problem, const struct fa_tensor *q,
+                                 const struct fa_tensor *k, const struct fa_tensor *v,
+                                 const struct fa_tensor *o, const struct fa_tensor *lse,
+                                 enum sim_check_mode mode, double error_factor, int threads,
+                                 const struct fa_watch *watch, struct sim_check *check,
+                                 struct fa_error *error)
+{
+    bool sampled = mode == SIM_CHECK_SAMPLE && problem->nq > SIM_CHECK_ALL_ROWS;
+    struct checker checker = {
+        .problem = problem,
+        .q = q,
+        .k = k,
+        .v = v,
+        .o = o,
+        .lse = lse && lse->data ? lse : NULL,
+        .sampled = sampled,
+        .heads = mode == SIM_CHECK_NONE ? 0 : problem->batch * problem->heads,
+        .rows_per_head = sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nq,
+        .watch = watch,
+    };
+    struct part parts[WAVE_PARTS];
+    struct part sum = {fa_comparison_start(), fa_comparison_start(), fa_comparison_start(),
+                       fa_comparison_start()};
+    assert(threads >= 1);
+    checker.parts_per_head = (checker.rows_per_head + PART_ROWS - 1) / PART_ROWS;
+    checker.n_parts = checker.heads * checker.parts_per_head;
+    for (int64_t first = 0; first < checker.n_parts; first += WAVE_PARTS) {
+        int64_t n = least(WAVE_PARTS, checker.n_parts - first);
+        do_wave(&checker, first, n, threads, parts);
+        if (checker.stop) {
+            if (error)
+                *error = checker.error;
+            return checker.error.status;
+        }
+        for (int64_t i = 0; i < n; i++)
+            merge(&sum, &parts[i]);
+    }
+    *check = conclude(&checker, &sum, error_factor);
+    return FA_OK;
+}
