@@ -54,9 +54,12 @@ static void store_start(struct fa_port *port, int64_t head)
 }
 
 /* One visit of the inner loop; K_j and V_j are on chip. */
-static inline void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut)
+FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut,
+                    const bool counting)
 {
     int64_t br = port->run->tiles.br;
+
+    FA_KNOWN(port, counting);
     fa_visit(port, cut);
     fa_at(port, head, i, j);
     fa_step(port, LOAD_Q);
@@ -67,8 +70,9 @@ static inline void visit(struct fa_port *port, int64_t head, int64_t i, int64_t 
     fa_step(port, SCORE);
     fa_compute(port, FA_OP_SCORE);
     fa_step(port, MODIFY);
-    if (cut || fa_scores_has(port->run, FA_BIAS) || fa_scores_has(port->run, FA_MASK))
+    if (cut || fa_scores_any(port->run))
         fa_scores_modify(port, i, j, cut);
+    FA_KNOWN(port, counting);
     fa_step(port, TILE_SOFTMAX);
     fa_compute(port, FA_OP_TILE_SOFTMAX);
     fa_step(port, UPDATE);
@@ -97,8 +101,12 @@ static void key_block(struct fa_port *port, int64_t head, int64_t j)
     }
     fa_step(port, SKIP);
     fa_skip(port, 0, seen.first, j, j + 1);
-    for (int64_t i = seen.first; i < seen.end; i++)
-        visit(port, head, i, j, fa_outside(whole, i));
+    for (int64_t i = seen.first; i < seen.end; i++) {
+        if (port->count_only)
+            visit(port, head, i, j, fa_outside(whole, i), true);
+        else
+            visit(port, head, i, j, fa_outside(whole, i), false);
+    }
     fa_at(port, head, -1, j);
     fa_step(port, SKIP);
     fa_skip(port, seen.end, row_tiles, j, j + 1);

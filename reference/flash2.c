@@ -35,6 +35,30 @@ static int64_t units(const struct fa_run *run, int phase)
     return fa_tile_count(run->problem.nq, run->tiles.br);
 }
 
+/* Tile (i, j) of the inner loop; Q_i, O_i, l_i and m_i are on chip. */
+FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut,
+                    const bool counting)
+{
+    int64_t bc = port->run->tiles.bc;
+
+    FA_KNOWN(port, counting);
+    fa_visit(port, cut);
+    fa_at(port, head, i, j);
+    fa_step(port, LOAD_KV);
+    fa_load(port, FA_K, j * bc, 0);
+    fa_load(port, FA_V, j * bc, 0);
+    fa_step(port, SCORE);
+    fa_compute(port, FA_OP_SCORE);
+    fa_step(port, MODIFY);
+    if (cut || fa_scores_any(port->run))
+        fa_scores_modify(port, i, j, cut);
+    FA_KNOWN(port, counting);
+    fa_step(port, ABSORB);
+    fa_compute(port, FA_OP_ABSORB);
+    fa_step(port, ACCUMULATE);
+    fa_compute(port, FA_OP_ACCUMULATE);
+}
+
 static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
 {
     const struct fa_run *run = port->run;
@@ -44,7 +68,6 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     int64_t columns = bc < problem->nk ? bc : problem->nk;
     int64_t tiles = fa_tile_count(problem->nk, bc);
     struct fa_span seen = fa_visible_key_tiles(run, i), whole = fa_whole_key_tiles(run, i);
-    bool modified = fa_scores_has(run, FA_BIAS) || fa_scores_has(run, FA_MASK);
     (void)phase;
 
     fa_at(port, head, i, -1);
@@ -60,11 +83,11 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_alias(port, FA_LSE, FA_M);
     fa_scores_alloc(port, rows, columns);
 
-    fa_step(port, START);
-    fa_compute(port, FA_OP_START);
     fa_step(port, LOAD_Q);
     if (seen.first < seen.end)
         fa_load(port, FA_Q, i * br, 0);
+    fa_step(port, START);
+    fa_compute(port, FA_OP_START);
 
     /*
      * Before each j: with the keys of the tiles before it, m = max s, l = sum exp(s - m) and
@@ -74,20 +97,10 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_skip(port, i, i + 1, 0, seen.first);
     for (int64_t j = seen.first; j < seen.end; j++) {
         bool cut = fa_outside(whole, j);
-        fa_visit(port, cut);
-        fa_at(port, head, i, j);
-        fa_step(port, LOAD_KV);
-        fa_load(port, FA_K, j * bc, 0);
-        fa_load(port, FA_V, j * bc, 0);
-        fa_step(port, SCORE);
-        fa_compute(port, FA_OP_SCORE);
-        fa_step(port, MODIFY);
-        if (modified || cut)
-            fa_scores_modify(port, i, j, cut);
-        fa_step(port, ABSORB);
-        fa_compute(port, FA_OP_ABSORB);
-        fa_step(port, ACCUMULATE);
-        fa_compute(port, FA_OP_ACCUMULATE);
+        if (port->count_only)
+            visit(port, head, i, j, cut, true);
+        else
+            visit(port, head, i, j, cut, false);
     }
     fa_step(port, SKIP);
     fa_skip(port, i, i + 1, seen.end, tiles);

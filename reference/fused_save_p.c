@@ -119,11 +119,11 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_alias(port, FA_LSE, FA_M);
     fa_scores_alloc(port, rows, columns);
 
-    fa_step(port, START);
-    fa_compute(port, FA_OP_START);
     fa_step(port, LOAD_Q);
     if (seen.first < seen.end)
         fa_load(port, FA_Q, i * br, 0);
+    fa_step(port, START);
+    fa_compute(port, FA_OP_START);
     statistics(port, head, i, seen);
     weights(port, head, i, seen);
     fa_step(port, STORE_O);

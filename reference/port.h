@@ -138,6 +138,9 @@ struct fa_tally {
     uint64_t tiles_visited, tiles_masked, tiles_skipped;
 };
 
+/* What is new about the tile that the next compute works on. */
+enum fa_visit { FA_VISIT_NONE, FA_VISIT_WHOLE, FA_VISIT_CUT };
+
 struct fa_port;
 
 /* What verbs.h calls. A skip is a rectangle of tiles [i, i_end) x [j, j_end). */
@@ -159,7 +162,7 @@ struct fa_port {
     enum fa_dtype compute_type; /* FA_F32 or FA_F64 */
     struct fa_tally tally;
     bool count_only;           /* loads, stores and computes are tallied in verbs.h, and that is all */
-    bool visit_cut, visit_new; /* said of the next compute: see fa_visit */
+    enum fa_visit visit;       /* said of the next compute: see fa_visit */
     enum fa_status status;
     struct fa_error error;
     void *buffer[FA_TENSORS]; /* cells by name, kept between allocations */

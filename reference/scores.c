@@ -2,11 +2,6 @@
 
 #include "reference/verbs.h"
 
-bool fa_scores_has(const struct fa_run *run, enum fa_tensor_id which)
-{
-    return (which == FA_BIAS ? run->problem.bias : run->problem.mask) != NULL;
-}
-
 void fa_scores_alloc_one(struct fa_port *port, enum fa_tensor_id which, int64_t rows,
                          int64_t columns)
 {

@@ -21,7 +21,16 @@ void fa_scores_modify(struct fa_port *port, int64_t i, int64_t j, bool cut);
 
 /* The same pieces, for code that makes a pass of its own of each (`standard`). `which` is FA_BIAS
  * or FA_MASK. */
-bool fa_scores_has(const struct fa_run *run, enum fa_tensor_id which);
+static inline bool fa_scores_has(const struct fa_run *run, enum fa_tensor_id which)
+{
+    return (which == FA_BIAS ? run->problem.bias : run->problem.mask) != NULL;
+}
+
+static inline bool fa_scores_any(const struct fa_run *run)
+{
+    return run->problem.bias || run->problem.mask;
+}
+
 void fa_scores_alloc_one(struct fa_port *port, enum fa_tensor_id which, int64_t rows,
                          int64_t columns);
 void fa_scores_apply_one(struct fa_port *port, enum fa_tensor_id which, int64_t i, int64_t j);

@@ -27,9 +27,27 @@ static inline void fa_at(struct fa_port *port, int64_t head, int64_t i, int64_t 
 
 static inline void fa_step_at(struct fa_port *port, int32_t step, int32_t line)
 {
-    port->at.step = step;
-    port->at.line = line;
+    if (!port->count_only) { /* nobody asks where a count stands */
+        port->at.step = step;
+        port->at.line = line;
+    }
 }
+
+/*
+ * For the inner loops: tells the compiler that port->count_only is the constant `counting`, so that
+ * an inlined visit is compiled once for each, without a test a verb.
+ */
+#if defined(__GNUC__)
+#define FA_KNOWN(port, counting)                 \
+    do {                                         \
+        if ((port)->count_only != (counting))    \
+            __builtin_unreachable();             \
+    } while (0)
+#define FA_VISIT static inline __attribute__((always_inline))
+#else
+#define FA_KNOWN(port, counting) ((void)(counting))
+#define FA_VISIT static inline
+#endif
 
 /* Reserves a tile on chip for rows x columns (clipped by the caller to what the matrix has).
  * FA_DOES_NOT_FIT, FA_NO_MEMORY. */
@@ -95,9 +113,9 @@ static inline void fa_compute(struct fa_port *port, enum fa_op op)
 static inline void fa_visit(struct fa_port *port, bool cut)
 {
     port->tally.tiles_visited++;
-    port->tally.tiles_masked += cut;
-    port->visit_new = true;
-    port->visit_cut = cut;
+    if (cut)
+        port->tally.tiles_masked++;
+    port->visit = cut ? FA_VISIT_CUT : FA_VISIT_WHOLE;
 }
 
 /* Says that the tiles [i, i_end) x [j, j_end) are skipped: neither loaded nor computed. */

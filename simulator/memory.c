@@ -240,9 +240,9 @@ static void record_compute(struct sim_memory *memory, enum fa_op op)
     }
     struct sim_event event = event_at(port, SIM_COMPUTE, id, rows, columns, port->tile[id].place);
     event.op = (unsigned)op & 0xff;
-    event.flags = (port->visit_new ? SIM_VISITS : 0u) |
-                  (port->visit_new && port->visit_cut ? SIM_CUT : 0u);
-    port->visit_new = false;
+    event.flags = (port->visit != FA_VISIT_NONE ? SIM_VISITS : 0u) |
+                  (port->visit == FA_VISIT_CUT ? SIM_CUT : 0u);
+    port->visit = FA_VISIT_NONE;
     record(memory, &event);
 }
 

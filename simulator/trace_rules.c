@@ -1,3 +1,5 @@
+/* All rules stand in this one file, longer than others, since they share a question and the way to
+ * answer it. */
 #include "simulator/trace_rules.h"
 
 #include <inttypes.h>
@@ -27,9 +29,14 @@ static bool no(const struct question *ask, const char *format, ...)
     return false;
 }
 
-static const char *kind_name(const struct question *ask)
+static const char *what(const struct question *ask)
 {
-    return sim_event_kind_name((enum sim_event_kind)ask->event->kind);
+    static const char *const names[SIM_EVENT_KINDS] = {
+        [SIM_LOAD] = "a load", [SIM_STORE] = "a store", [SIM_COMPUTE] = "a compute",
+        [SIM_ALLOC] = "an alloc", [SIM_FREE] = "a free", [SIM_SKIP] = "a skip",
+        [SIM_REFUSE] = "a refusal",
+    };
+    return names[ask->event->kind];
 }
 
 /* The matrix that a head has in the tensor. False: no forward pass has such a tensor. */
@@ -94,10 +101,10 @@ static bool check_zeros(const struct question *ask)
     bool computes = event->kind == SIM_COMPUTE;
     bool moves = event->kind == SIM_LOAD || event->kind == SIM_STORE;
     if (!computes && (event->op != 0 || event->flags != 0))
-        return no(ask, "a %s with op %d and flags %d: expected 0 for both", kind_name(ask),
+        return no(ask, "%s with op %d and flags %d: expected 0 for both", what(ask),
                   (int)event->op, (int)event->flags);
     if (!moves && (event->row != 0 || event->column != 0))
-        return no(ask, "a %s at row %d, column %d of HBM: expected 0, 0", kind_name(ask),
+        return no(ask, "%s at row %d, column %d of HBM: expected 0, 0", what(ask),
                   (int)event->row, (int)event->column);
     if (event->flags == SIM_CUT)
         return no(ask, "a compute with flags %d: expected 0, %d or %d", SIM_CUT, SIM_VISITS,
@@ -110,12 +117,12 @@ static struct sim_resident *find_tile(const struct question *ask)
 {
     struct sim_resident *tile = sim_state_holder(ask->state, ask->id);
     if (!tile) {
-        no(ask, "a %s of %s, which is not on chip: expected an alloc before it", kind_name(ask),
+        no(ask, "%s of %s, which is not on chip: expected an alloc before it", what(ask),
            fa_tensor_name(ask->id));
         return NULL;
     }
     if (tile->place != ask->event->place) {
-        no(ask, "a %s of %s at place %" PRIu64 ": it lies at %" PRIu64, kind_name(ask),
+        no(ask, "%s of %s at place %" PRIu64 ": it lies at %" PRIu64, what(ask),
            fa_tensor_name(ask->id), (uint64_t)ask->event->place, tile->place);
         return NULL;
     }
@@ -160,21 +167,21 @@ static bool check_transfer(const struct question *ask)
     int64_t matrix_rows, matrix_columns, row = event->row, column = event->column;
     if (!matrix_of(ask->header, ask->id, &matrix_rows, &matrix_columns) ||
         !is_in_hbm(ask->header, ask->id))
-        return no(ask, "a %s of %s: this run of %s has no %s in HBM", kind_name(ask), name,
+        return no(ask, "%s of %s: this run of %s has no %s in HBM", what(ask), name,
                   ask->header->algorithm->name, name);
     const struct sim_resident *tile = find_tile(ask);
     if (!tile)
         return false;
     if (ask->rows > tile->rows || ask->columns > tile->columns)
         return no(ask,
-                  "a %s of %s, %" PRId64 " x %" PRId64 ": expected at most the tile's capacity, "
+                  "%s of %s, %" PRId64 " x %" PRId64 ": expected at most the tile's capacity, "
                   "%" PRIu32 " x %" PRIu32,
-                  kind_name(ask), name, ask->rows, ask->columns, tile->rows, tile->columns);
+                  what(ask), name, ask->rows, ask->columns, tile->rows, tile->columns);
     if (row + ask->rows > matrix_rows || column + ask->columns > matrix_columns)
         return no(ask,
-                  "a %s of %s, %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64 "): it ends "
+                  "%s of %s, %" PRId64 " x %" PRId64 " at (%" PRId64 ", %" PRId64 "): it ends "
                   "past the matrix, which is %" PRId64 " x %" PRId64,
-                  kind_name(ask), name, ask->rows, ask->columns, row, column, matrix_rows,
+                  what(ask), name, ask->rows, ask->columns, row, column, matrix_rows,
                   matrix_columns);
     return event->kind == SIM_STORE ? check_held(ask, tile)
                                     : check_full(ask, tile, matrix_rows, matrix_columns);
@@ -303,22 +310,41 @@ static bool check_compute(const struct question *ask)
     return true;
 }
 
+/* The most of an axis of `matrix` that a tile of the run, or a row-wise step, reserves. At least 1:
+ * what is broadcast has one row or column, also where the matrix has none. */
+static int64_t most_reserved(const struct question *ask, int64_t tile, int64_t row_wise,
+                             int64_t matrix)
+{
+    int64_t most = tile;
+    if (ask->header->algorithm->stores_scores && row_wise > most)
+        most = row_wise;
+    most = most < matrix ? most : matrix;
+    return most > 0 ? most : 1;
+}
+
 /* What alloc and refuse have in common: a tile that the run may ask for. */
 static bool check_wanted(const struct question *ask)
 {
+    const struct fa_tiles *tiles = &ask->header->tiles;
     const char *name = fa_tensor_name(ask->id);
     int64_t rows, columns;
     if (!matrix_of(ask->header, ask->id, &rows, &columns))
-        return no(ask, "a %s of %s: this run of %s has no %s", kind_name(ask), name,
+        return no(ask, "%s of %s: this run of %s has no %s", what(ask), name,
                   ask->header->algorithm->name, name);
     if (ask->state->on_chip[ask->id].live)
-        return no(ask, "a %s of %s, which is on chip already: expected a free before it",
-                  kind_name(ask), name);
-    if (ask->rows > (rows > 0 ? rows : 1) || ask->columns > (columns > 0 ? columns : 1))
+        return no(ask, "%s of %s, which is on chip already: expected a free before it",
+                  what(ask), name);
+    if (ask->id == FA_K || ask->id == FA_V)
+        rows = most_reserved(ask, tiles->bc, 0, rows);
+    else
+        rows = most_reserved(ask, tiles->br, tiles->row_block, rows);
+    if (ask->id == FA_S || ask->id == FA_P || ask->id == FA_MASK || ask->id == FA_BIAS)
+        columns = most_reserved(ask, tiles->bc, tiles->column_chunk, columns);
+    if (ask->rows > rows || ask->columns > columns)
         return no(ask,
-                  "a %s of %s, %" PRId64 " x %" PRId64 ": expected at most its matrix, %" PRId64
-                  " x %" PRId64,
-                  kind_name(ask), name, ask->rows, ask->columns, rows, columns);
+                  "%s of %s, %" PRId64 " x %" PRId64 ": expected at most %" PRId64 " x %" PRId64
+                  ", by the header's tiles and matrices",
+                  what(ask), name, ask->rows, ask->columns, rows, columns);
     return true;
 }
 

@@ -451,7 +451,7 @@ static void test_help_lists_every_option(void **state)
             }
         }
         for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-            assert_true(strcspn(line, "\n") <= 80);
+            assert_true(strcspn(line, "\n") <= 100);
         free(text);
     }
 }

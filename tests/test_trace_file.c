@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <locale.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,12 @@
 #include "simulator/trace.h"
 #include "tests/trace_case.h"
 
+enum { CAPACITY = 1 << 22, LINES_MAX = 40 };
+
 static char folder[] = "/tmp/flashlab-trace-XXXXXX";
 static char path[64];
 
-/* A file's text as lines, to take apart: line 0 is the header. */
-enum { LINES_MAX = 40 };
-
+/* A small file's text as lines, to take apart: line 0 is the header, event e is line e + 1. */
 struct text {
     int n;
     char *lines[LINES_MAX];
@@ -31,10 +30,10 @@ struct text {
 static char *read_all(const char *from, size_t *n)
 {
     FILE *file = fopen(from, "rb");
-    assert_non_null(file);
-    char *bytes = malloc(1 << 22);
-    assert_non_null(bytes);
-    *n = fread(bytes, 1, 1 << 22, file);
+    char *bytes = malloc(CAPACITY);
+    assert_true(file && bytes);
+    *n = fread(bytes, 1, CAPACITY - 1, file);
+    bytes[*n] = '\0';
     fclose(file);
     return bytes;
 }
@@ -49,19 +48,24 @@ static struct sim_trace *run(const struct trace_case *which)
     return trace;
 }
 
+static char *saved(const struct trace_case *which, size_t *n)
+{
+    struct fa_error error = {FA_OK, ""};
+    struct sim_trace *trace = run(which);
+    if (sim_trace_save(trace, path, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    sim_trace_free(trace);
+    return read_all(path, n);
+}
+
 static struct text text_of(const struct trace_case *which)
 {
-    struct sim_trace *trace = run(which);
     struct text text = {0, {NULL}};
     size_t n;
-    assert_int_equal(sim_trace_save(trace, path, NULL), FA_OK);
-    sim_trace_free(trace);
-    char *bytes = read_all(path, &n);
-    bytes[n] = '\0';
-    for (char *at = bytes; *at; at = strchr(at, '\n') + 1) {
+    char *bytes = saved(which, &n), *end;
+    for (char *at = bytes; (end = strchr(at, '\n')); at = end + 1) {
         assert_true(text.n < LINES_MAX);
-        text.lines[text.n] = strdup(at);
-        *strchr(text.lines[text.n++], '\n') = '\0';
+        text.lines[text.n++] = strndup(at, (size_t)(end - at));
     }
     free(bytes);
     return text;
@@ -73,10 +77,467 @@ static void free_text(struct text *text)
         free(text->lines[--text->n]);
 }
 
-static char *join(const struct text *text)
+/* The lines as one string, but line `without`. */
+static char *join(const struct text *text, int without)
 {
-    char *bytes = calloc(1, 1 << 16), *at = bytes;
+    char *bytes = malloc(CAPACITY);
+    size_t used = 0;
+    assert_non_null(bytes);
+    bytes[0] = '\0';
     for (int n = 0; n < text->n; n++)
-        at += sprintf_safe(at, bytes, text->lines[n]);
+        if (n != without)
+            used += (size_t)snprintf(bytes + used, CAPACITY - used, "%s\n", text->lines[n]);
     return bytes;
+}
+
+static void replace(struct text *text, int line, const char *by)
+{
+    free(text->lines[line]);
+    text->lines[line] = strdup(by);
+}
+
+/* Puts another number into field `field` of event `event`. */
+static void set(struct text *text, int event, int field, int64_t value)
+{
+    char *line = text->lines[event + 1], *at = line, made[512];
+    for (; field > 0; field--)
+        at = strchr(at, ',') + 1;
+    at += at == line; /* the bracket */
+    int before = (int)(at - line);
+    snprintf(made, sizeof made, "%.*s%" PRId64 "%s", before, line, value,
+             at + strcspn(at, ",]"));
+    replace(text, event + 1, made);
+}
+
+static void refused_bytes(const char *bytes, size_t n, const char *message)
+{
+    struct fa_error error = {FA_OK, ""};
+    struct sim_trace *trace = (struct sim_trace *)&error;
+    /* In a block of just its size, so that a sanitizer sees a read past its end. */
+    char *exact = malloc(n ? n : 1);
+    assert_non_null(exact);
+    memcpy(exact, bytes, n);
+    enum fa_status status = sim_trace_parse("t", exact, n, &trace, &error);
+    free(exact);
+    if (status == FA_OK)
+        fail_msg("accepted, but expected: %s", message);
+    assert_int_equal(status, FA_BAD_FILE);
+    assert_int_equal(error.status, FA_BAD_FILE);
+    assert_ptr_equal(trace, &error);
+    if (strncmp(error.text, "t: line ", 8) != 0 || !strstr(error.text, message))
+        fail_msg("\"%s\" does not say \"%s\"", error.text, message);
+}
+
+static void refused(const struct text *text, int without, const char *message)
+{
+    char *bytes = join(text, without);
+    refused_bytes(bytes, strlen(bytes), message);
+    free(bytes);
+}
+
+static void accepted(const struct text *text)
+{
+    struct fa_error error = {FA_OK, ""};
+    struct sim_trace *trace = NULL;
+    char *bytes = join(text, -1);
+    if (sim_trace_parse("t", bytes, strlen(bytes), &trace, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    free(bytes);
+    sim_trace_free(trace);
+}
+
+static void same_header(const struct sim_trace_header *a, const struct sim_trace_header *b)
+{
+    const struct fa_problem *p = &a->problem, *q = &b->problem;
+    assert_ptr_equal(a->algorithm, b->algorithm);
+    assert_true(p->batch == q->batch && p->heads == q->heads && p->kv_heads == q->kv_heads);
+    assert_true(p->nq == q->nq && p->nk == q->nk && p->d == q->d && p->dv == q->dv);
+    assert_memory_equal(&p->scale, &q->scale, sizeof p->scale);
+    assert_true(p->causal == q->causal && p->dtype == q->dtype);
+    assert_true(p->window_left == q->window_left && p->window_right == q->window_right);
+    assert_true(!p->mask && !q->mask && !p->bias && !q->bias);
+    assert_true(a->has_mask == b->has_mask && a->has_bias == b->has_bias);
+    assert_true(a->tiles.br == b->tiles.br && a->tiles.bc == b->tiles.bc);
+    assert_true(a->tiles.row_block == b->tiles.row_block);
+    assert_true(a->tiles.column_chunk == b->tiles.column_chunk);
+    assert_true(a->sram_bytes == b->sram_bytes && a->seed == b->seed);
+    assert_string_equal(a->machine, b->machine);
+    assert_string_equal(a->version, b->version);
+    assert_string_equal(a->command, b->command);
+    assert_string_equal(a->profile, b->profile);
+}
+
+static void same_trace(const struct sim_trace *a, const struct sim_trace *b)
+{
+    assert_int_equal(sim_trace_length(a), sim_trace_length(b));
+    same_header(sim_trace_get_header(a), sim_trace_get_header(b));
+    for (uint64_t n = 0; n < sim_trace_length(a); n++)
+        assert_memory_equal(sim_trace_event(a, n), sim_trace_event(b, n),
+                            sizeof(struct sim_event));
+}
+
+static void round_trips(void **state)
+{
+    (void)state;
+    int n_cases;
+    const struct trace_case *cases = trace_cases(&n_cases);
+    /* The last one's file is longer than what is read at a time. */
+    struct trace_case longer = {"long", &fa_flash2, fa_problem_make(1000, 1000, 4), 8, 16, 0};
+    for (int n = 0; n <= n_cases; n++) {
+        const struct trace_case *which = n < n_cases ? &cases[n] : &longer;
+        struct fa_error error = {FA_OK, ""};
+        struct sim_trace *trace = run(which), *loaded = NULL, *parsed = NULL;
+        size_t n_bytes;
+        assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
+        if (sim_trace_load(path, &loaded, &error) != FA_OK)
+            fail_msg("%s, %s: %s", which->algorithm->name, which->name, error.text);
+        same_trace(trace, loaded);
+        char *bytes = read_all(path, &n_bytes);
+        assert_true(which != &longer || n_bytes > 1 << 20);
+        assert_int_equal(sim_trace_parse("t", bytes, n_bytes, &parsed, &error), FA_OK);
+        same_trace(trace, parsed);
+        free(bytes);
+        sim_trace_free(trace);
+        sim_trace_free(loaded);
+        sim_trace_free(parsed);
+    }
+}
+
+/* Numbers and texts that are hard to write, also where the decimal point is a comma. */
+static void hard_headers(void **state)
+{
+    (void)state;
+    const double scales[] = {0.1, -0.0, 1e-300, 0x1.fffffffffffffp1023, 3, -1.0 / 3};
+    const uint64_t seeds[] = {0, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
+    const char *const commas[] = {"C", "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"};
+    for (size_t n = 0; n < 6 * 4; n++) {
+        struct sim_trace_header header = {
+            .algorithm = &fa_standard,
+            .problem = fa_problem_make(4, 4, 4),
+            .tiles = {2, 2, 3, 4},
+            .seed = seeds[n % 4],
+            .machine = "my \"GPU\"",
+            .command = "flashlab\trun --in 'a\\b\n\x01' \xc3\xa9",
+        };
+        struct sim_trace *trace = NULL, *loaded = NULL;
+        struct fa_error error = {FA_OK, ""};
+        header.problem.scale = scales[n % 6];
+        setlocale(LC_ALL, commas[n % 4]);
+        assert_int_equal(sim_trace_create(&header, &trace, &error), FA_OK);
+        assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
+        if (sim_trace_load(path, &loaded, &error) != FA_OK)
+            fail_msg("%s", error.text);
+        same_header(&header, sim_trace_get_header(loaded));
+        setlocale(LC_ALL, "C");
+        sim_trace_free(trace);
+        sim_trace_free(loaded);
+    }
+    struct sim_trace_header header = {
+        .algorithm = &fa_flash2,
+        .problem = fa_problem_make(4, 4, 4),
+        .tiles = {2, 2, 0, 0},
+        .command = "caf\xe9 \xff",
+    };
+    struct sim_trace *trace = NULL, *loaded = NULL;
+    assert_int_equal(sim_trace_create(&header, &trace, NULL), FA_OK);
+    assert_int_equal(sim_trace_save(trace, path, NULL), FA_OK);
+    assert_int_equal(sim_trace_load(path, &loaded, NULL), FA_OK);
+    assert_string_equal(sim_trace_get_header(loaded)->command, "caf? ?");
+    sim_trace_free(trace);
+    sim_trace_free(loaded);
+}
+
+/* The small run: 0-6 alloc q k v o s l m, 7 start, 8-10 load q k v, 11 score, 12 absorb,
+ * 13 accumulate, 14 finish, 15-16 store o lse, 17-23 free m l s o v k q. */
+enum field { KIND, TENSOR, OP, STEP, FLAGS, LINE, HEAD, I, J, ROW, COLUMN, ROWS, COLUMNS, PLACE };
+
+static void one_number(void **state)
+{
+    (void)state;
+    const struct {
+        int event, field;
+        int64_t value;
+        const char *message;
+    } edits[] = {
+        {8, KIND, 7, "line 10: kind is 7: expected 0 to 6"},
+        {8, KIND, -1, "line 10: kind is -1: expected 0 to 6"},
+        {8, TENSOR, 21, "tensor is 21: expected 0 to 20"},
+        {11, OP, 16, "line 13: op is 16: expected 0 to 15"},
+        {8, STEP, 12, "step is 12: expected 0 to 11"},
+        {11, FLAGS, 4, "flags is 4: expected 0 to 3"},
+        {8, LINE, 65536, "line is 65536: expected 0 to 65535"},
+        {8, HEAD, 1, "head is 1: expected 0 to 0"},
+        {8, I, 1, "i is 1: expected -1 to 0"},
+        {9, J, -2, "j is -2: expected -1 to 0"},
+        {8, ROW, 1 << 28, "row is 268435456: expected 0 to 268435455"},
+        {8, COLUMN, -1, "column is -1: expected 0 to 268435455"},
+        {8, ROWS, 1 << 24, "rows is 16777216: expected 0 to 16777215"},
+        {8, COLUMNS, 1 << 24, "columns is 16777216: expected 0 to 16777215"},
+        {8, PLACE, INT64_C(1) << 36, "place is 68719476736: expected 0 to 68719476735"},
+        {8, OP, 3, "a load with op 3 and flags 0: expected 0 for both"},
+        {0, FLAGS, 1, "an alloc with op 0 and flags 1: expected 0 for both"},
+        {11, ROW, 1, "a compute at row 1, column 0 of HBM: expected 0, 0"},
+        {13, FLAGS, SIM_CUT, "a compute with flags 2: expected 0, 1 or 3"},
+        {8, TENSOR, FA_S, "a load of s: this run of flash2 has no s in HBM"},
+        {8, TENSOR, FA_L, "a load of l: this run of flash2 has no l in HBM"},
+        {8, TENSOR, FA_DO, "a load of do: this run of flash2 has no do in HBM"},
+        {8, TENSOR, FA_TILE_M, "a load of tile_m: this run of flash2 has no tile_m in HBM"},
+        {8, PLACE, 4, "a load of q at place 4: it lies at 0"},
+        {8, ROWS, 4, "a load of q, 4 x 1: expected at most the tile's capacity, 3 x 1"},
+        {8, ROWS, 2, "a load of q, 2 x 1 at (0, 0): expected 3 x 1, what tile and matrix leave"},
+        {8, ROW, 1, "a load of q, 3 x 1 at (1, 0): it ends past the matrix, which is 3 x 1"},
+        {8, COLUMN, 1, "it ends past the matrix, which is 3 x 1"},
+        {8, KIND, SIM_STORE, "a store of q, which holds nothing: expected a load or a compute"},
+        {15, ROWS, 2, "a store of o, 2 x 1: the tile holds 3 x 1"},
+        {16, PLACE, 64, "a store of lse at place 64: it lies at 76"},
+        {11, TENSOR, FA_P, "a compute score that writes p: expected s"},
+        {11, OP, FA_OP_BIAS, "a compute bias while s holds nothing"},
+        {12, OP, FA_OP_TILE_SOFTMAX, "a compute tile_softmax without tile_l on chip"},
+        {12, OP, FA_OP_MASK, "a compute mask without mask on chip: expected an alloc of it"},
+        {11, ROWS, 2, "a compute score of 2 x 2: what it works on is 3 x 2"},
+        {11, COLUMNS, 3, "a compute score of 3 x 3 with 2 rows of k: expected 3"},
+        {12, COLUMNS, 1, "a compute absorb of 3 x 1: what it works on is 3 x 2"},
+        {13, PLACE, 40, "a compute of o at place 40: it lies at 28"},
+        {7, ROWS, 4, "a compute start of 4 x 1: expected at most the capacity of o, 3 x 1"},
+        {7, COLUMNS, 2, "a compute start of 3 x 2: what it works on is 3 x 1"},
+        {1, TENSOR, FA_Q, "an alloc of q, which is on chip already: expected a free before it"},
+        {0, TENSOR, FA_MASK, "an alloc of mask: this run of flash2 has no mask"},
+        {0, TENSOR, FA_DK, "an alloc of dk: this run of flash2 has no dk"},
+        {0, ROWS, 4, "an alloc of q, 4 x 1: expected at most 3 x 1, by the header's tiles"},
+        {1, PLACE, 8, "an alloc of k, 8 bytes at 8: there lies q, 12 bytes at 0; expected a free"},
+        {6, PLACE, 4088, "an alloc of m, 12 bytes at 4088: it ends past the 4096 bytes"},
+        {0, KIND, SIM_REFUSE, "a refusal of q, 12 bytes: 0 of 4096 bytes are taken, so it fits"},
+        {17, TENSOR, FA_TILE_M, "a free of tile_m, which is not on chip"},
+        {17, TENSOR, FA_LSE, "a free of lse, which is not on chip"},
+        {17, PLACE, 0, "a free of m at place 0: it lies at 76"},
+        {17, ROWS, 2, "a free of m, 2 x 1: what was reserved is 3 x 1"},
+        {8, KIND, SIM_SKIP, "a skip of no tile: expected an i and a j of 0 or more"},
+        {9, KIND, SIM_SKIP, "a skip of k, 2 x 1 at 12: expected s, 0 x 0 at 0"},
+    };
+    for (size_t n = 0; n < sizeof edits / sizeof *edits; n++) {
+        struct text text = text_of(&trace_case_small);
+        char where[32];
+        assert_int_equal(text.n, 25);
+        set(&text, edits[n].event, edits[n].field, edits[n].value);
+        refused(&text, -1, edits[n].message);
+        snprintf(where, sizeof where, "line %d: ", edits[n].event + 2);
+        refused(&text, -1, where);
+        free_text(&text);
+    }
+}
+
+/* Lines that are missing, too many, or in another order. */
+static void moved_lines(void **state)
+{
+    (void)state;
+    struct text text = text_of(&trace_case_small);
+    char *line;
+    accepted(&text);
+    refused(&text, 1, "line 9: a load of q, which is not on chip: expected an alloc before it");
+    refused(&text, 8, "line 13: a compute absorb while o holds nothing");
+    refused(&text, 10, "line 12: a compute score while k holds nothing: expected a load");
+    refused(&text, 24, "line 25: the file ends after 23 events: expected 24, as its header says");
+    refused(&text, 0, "stands there: expected a JSON object, a trace's header");
+    line = text.lines[9];
+    text.lines[9] = text.lines[12];
+    text.lines[12] = line;
+    refused(&text, -1, "line 10: a compute score while q holds nothing");
+    text.lines[12] = text.lines[9];
+    text.lines[9] = line;
+    text.lines[text.n++] = strdup(line);
+    refused(&text, -1, "line 26: \"[0,0,0,");
+    refused(&text, -1, "expected the file's end, after as many events as its header says");
+    free_text(&text);
+
+    text = text_of(&trace_case_small);
+    set(&text, 0, KIND, SIM_REFUSE);
+    line = strstr(text.lines[0], "\"sram_bytes\":4096");
+    memcpy(line, "\"sram_bytes\":0008", 17);
+    refused(&text, -1, "line 1: \"{"); /* 0008 is no JSON number */
+    memcpy(line, "\"sram_bytes\":8   ", 17);
+    refused(&text, -1, "line 3: \"[3,1,0");
+    refused(&text, -1, "expected the file's end, since a refusal ends a run");
+    free_text(&text);
+}
+
+static void damaged_lines(void **state)
+{
+    (void)state;
+    const struct {
+        const char *line, *message;
+    } edits[] = {
+        {"", "line 10: it ends early: expected an event: [, then integers"},
+        {"x", "line 10: \"x\" stands there: expected an event: [, then integers"},
+        {"{\"kind\":0}", "\"{\"kind\":0}\" stands there: expected an event"},
+        {"[", "it ends early: expected kind, an integer of at most 18 digits"},
+        {"[0,0", "it ends early: expected a comma and op, number 3 of 14"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1]", "\"]\" stands there: expected a comma and place"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0,0]", "\",0]\" stands there: expected ] after 14"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0", "it ends early: expected ] after 14 integers"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0]]", "\"]\" stands there: expected the line's end"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0]\r", "\"?\" stands there: expected the line's end"},
+        {"[0,0,0,1.0,0,44,0,0,-1,0,0,3,1,0]", "\"1.0,0,44,0,0,-1,0,0,3,1,0]\" stands there: "
+                                              "expected step, an integer"},
+        {"[0,0,0,1e0,0,44,0,0,-1,0,0,3,1,0]", "\"1e0,0,44"},
+        {"[0,0,0,01,0,44,0,0,-1,0,0,3,1,0]", "\"01,0,44"},
+        {"[-0,0,0,1,0,44,0,0,-1,0,0,3,1,0]", "\"-0,0,0,1"},
+        {"[+0,0,0,1,0,44,0,0,-1,0,0,3,1,0]", "\"+0,0,0,1"},
+        {"[0,0,0,1,0,44,0,0,null,0,0,3,1,0]", "\"null,0,0,3,1,0]\" stands there: expected j"},
+        {"[0,0,0,1,0,44,0,0,-,0,0,3,1,0]", "\"-,0,0,3,1,0]\" stands there: expected j"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,18446744073709551616]", "\"18446744073709551616]\" stands"},
+        {"[0 0,0,1,0,44,0,0,-1,0,0,3,1,0]", "\"0,0,1,0,44"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0] \xc3\xa9", "\"??\" stands there: expected the line's"},
+    };
+    for (size_t n = 0; n < sizeof edits / sizeof *edits; n++) {
+        struct text text = text_of(&trace_case_small);
+        replace(&text, 9, edits[n].line);
+        refused(&text, -1, edits[n].message);
+        refused(&text, -1, "line 10: ");
+        free_text(&text);
+    }
+    struct text text = text_of(&trace_case_small);
+    replace(&text, 9, " [ 0 ,0, 0,1,0,44,0,0,\t-1,0,0,3,1,0 ] ");
+    accepted(&text);
+    char *wide = malloc(70001);
+    memset(wide, ' ', 70000);
+    wide[70000] = '\0';
+    replace(&text, 9, wide);
+    refused(&text, -1, "line 10: it has more than 65536 bytes: no line of a trace has");
+    free(wide);
+    free_text(&text);
+}
+
+/* Every way to cut a file, and what may stand after it. */
+static void cut_files(void **state)
+{
+    (void)state;
+    size_t n_bytes;
+    char *bytes = saved(&trace_case_small, &n_bytes);
+    refused_bytes(bytes, 0, "line 1: the file is empty: expected a trace's header");
+    for (size_t n = 1; n < n_bytes; n++)
+        refused_bytes(bytes, n, bytes[n - 1] == '\n' ? "the file ends after " :
+                                                       "the file is cut here: expected a line");
+    bytes[n_bytes] = '\n';
+    refused_bytes(bytes, n_bytes + 1, "line 26: it ends early: expected the file's end");
+    bytes[n_bytes] = ' ';
+    refused_bytes(bytes, n_bytes + 1, "line 26: the file is cut here");
+    free(bytes);
+}
+
+static void headers_that_lie(void **state)
+{
+    (void)state;
+    const struct {
+        const char *find, *put, *message;
+    } edits[] = {
+        {"trace/1", "trace/2", "the header's \"schema\": expected flashlab.trace/1"},
+        {"\"flash2\"", "\"flash9\"", "\"algorithm\": expected an algorithm of this version, not "
+                                     "\"flash9\""},
+        {"\"flash2\"", "5", "\"algorithm\": expected an algorithm of this version"},
+        {"\"events\":24", "\"events\":23", "line 25: \"[4,0,0"},
+        {"\"events\":24", "\"events\":25", "line 26: the file ends after 24 events: expected 25"},
+        {"\"events\":24", "\"events\":-1", "\"events\": expected an integer of 0 or more"},
+        {"\"events\":24", "\"events\":2.4e1", "\"events\": expected an integer of 0 or more"},
+        {"\"events\":24,", "", "\"events\": expected an integer of 0 or more"},
+        {"\"nq\":3", "\"nq\":2", "line 2: an alloc of q, 3 x 1: expected at most 2 x 1"},
+        {"\"nq\":3", "\"nq\":-3", "the header's problem: nq is -3: expected 0 or more"},
+        {"\"nq\":3", "\"nq\":\"3\"", "\"problem.nq\": expected an integer"},
+        {"\"nq\":3", "\"nQ\":3", "\"problem.nq\": expected it to be there"},
+        {"\"nq\":3", "\"nq\":3,\"nr\":3", "the header has \"problem\", or keys in it, that this"},
+        {"\"nq\":3", "\"nq\":3,\"nq\":3", "expected a JSON object"},
+        {"\"nq\":3", "\"nq\":536870912", "line 1: nq is 536870912: a trace expects at most"},
+        {"\"kv_heads\":1", "\"kv_heads\":0", "the header's problem: kv_heads is 0"},
+        {"\"heads\":1", "\"heads\":0", "head is 0: expected 0 to -1"},
+        {"\"scale\":", "\"scale\":\"a\",\"x\":", "\"problem.scale\": expected a number"},
+        {"\"dtype\":\"f32\"", "\"dtype\":\"u8\"", "\"problem.dtype\": expected f64, f32, f16 or"},
+        {"\"dtype\":\"f32\"", "\"dtype\":\"f64\"", "line 3: an alloc of k, 16 bytes at 12: there"},
+        {"\"causal\":\"none\"", "\"causal\":\"yes\"", "\"problem.causal\": expected none, bottom"},
+        {"\"window\":null", "\"window\":[1]", "\"problem.window\": expected null or two integers"},
+        {"\"window\":null", "\"window\":[-2,1]", "the header's problem: window_left is -2"},
+        {"\"mask\":false", "\"mask\":0", "\"problem.mask\": expected true or false"},
+        {"\"br\":3", "\"br\":0", "the header's tiles are 0 x 2 (row-wise "},
+        {"\"br\":3", "\"br\":1", "line 2: an alloc of q, 3 x 1: expected at most 1 x 1, by"},
+        {"\"sram_bytes\":4096", "\"sram_bytes\":16", "it ends past the 16 bytes"},
+        {"\"sram_bytes\":4096", "\"sram_bytes\":-16", "\"machine.sram_bytes\": expected an integer"},
+        {"\"seed\":7", "\"seed\":\"18446744073709551616\"", "\"seed\": expected an integer of 0"},
+        {"\"seed\":7", "\"seed\":\"7\"", "\"seed\": expected an integer of 0 or more"},
+        {"\"profile\":\"gauss\"", "\"profile\":\"a name of more than 23 bytes\"",
+         "\"profile\": expected a text of at most 23 bytes"},
+        {"\"version\":\"0.1.0\"", "\"version\":1", "\"version\": expected a text of at most 31"},
+        {"[\"load\",", "[\"lord\",", "\"kinds\": expected \"load\" as number 0"},
+        {"[\"q\",\"k\"", "[\"k\",\"q\"", "\"tensors\": expected \"q\" as number 0"},
+        {"\"no_weights\"]", "\"no_weights\",\"more\"]", "\"ops\": expected a list of 16 names"},
+        {",\"place\"]", "]", "\"fields\": expected a list of 14 names"},
+        {"{\"schema\"", "[\"schema\"", "line 1: \"[\"schema\":"},
+        {"{\"schema\"", "\xef\xbb\xbf{\"schema\"", "line 1: \"???{\"schema\":"},
+    };
+    for (size_t n = 0; n < sizeof edits / sizeof *edits; n++) {
+        struct text text = text_of(&trace_case_small);
+        char *found = strstr(text.lines[0], edits[n].find), *made = malloc(CAPACITY);
+        if (!found)
+            fail_msg("the header has no %s: %s", edits[n].find, text.lines[0]);
+        snprintf(made, CAPACITY, "%.*s%s%s", (int)(found - text.lines[0]), text.lines[0],
+                 edits[n].put, found + strlen(edits[n].find));
+        replace(&text, 0, made);
+        refused(&text, -1, edits[n].message);
+        free(made);
+        free_text(&text);
+    }
+}
+
+static void files_and_folders(void **state)
+{
+    (void)state;
+    struct sim_trace *trace = run(&trace_case_small), *loaded = (struct sim_trace *)state;
+    struct fa_error error;
+    char other[96];
+    struct stat facts;
+    snprintf(other, sizeof other, "%s/missing/t.jsonl", folder);
+    assert_int_equal(sim_trace_save(trace, other, &error), FA_IO);
+    assert_non_null(strstr(error.text, "cannot be made"));
+    assert_int_equal(sim_trace_load(other, &loaded, &error), FA_IO);
+    assert_non_null(strstr(error.text, "cannot be opened"));
+    assert_int_equal(sim_trace_save(trace, folder, &error), FA_IO);
+    assert_non_null(strstr(error.text, "is not a regular file: it is not written over"));
+    assert_int_equal(sim_trace_load(folder, &loaded, &error), FA_IO);
+    assert_non_null(strstr(error.text, "is not a regular file: expected a saved trace"));
+    assert_int_equal(sim_trace_save(trace, "/dev/full", &error), FA_IO);
+    assert_ptr_equal(loaded, state);
+
+    assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
+    assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
+    snprintf(other, sizeof other, "%s.part-%ld", path, (long)getpid());
+    assert_int_not_equal(stat(other, &facts), 0);
+    assert_int_equal(truncate(path, 3000), 0);
+    assert_int_equal(sim_trace_load(path, &loaded, &error), FA_BAD_FILE);
+    assert_non_null(strstr(error.text, path));
+    assert_ptr_equal(loaded, state);
+    sim_trace_free(trace);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.jsonl", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(round_trips),      cmocka_unit_test(hard_headers),
+        cmocka_unit_test(one_number),       cmocka_unit_test(moved_lines),
+        cmocka_unit_test(damaged_lines),    cmocka_unit_test(cut_files),
+        cmocka_unit_test(headers_that_lie), cmocka_unit_test(files_and_folders),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

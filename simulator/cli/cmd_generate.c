@@ -281,8 +281,7 @@ const struct cli_command cli_generate = {
              "the oracle's o.npy and lse.npy in double, and case.json, which describes them.\n"
              "bf16 is written as f32, since .npy has no bf16; the values are rounded to it.",
     .examples = "  flashlab generate --out case --n 128 --causal\n"
-                "  flashlab generate --out case --heads 8 --kv-heads 2 --n 200 --dtype f16 "
-                "--profile peaky\n"
+                "  flashlab generate --out case --heads 8 --kv-heads 2 --n 200 --profile peaky\n"
                 "  flashlab run --in case --causal",
     .groups = groups,
     .run = run,

@@ -5,7 +5,7 @@
 
 #include "simulator/cli/options.h"
 
-extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_machines,
+extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_trace, cli_machines,
     cli_bench, cli_completion;
 
 const struct cli_command *const cli_commands[] = {
@@ -13,6 +13,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_run,
     &cli_generate,
     &cli_sweep,
+    &cli_trace,
     &cli_machines,
     &cli_bench,
     &cli_completion,

@@ -209,10 +209,11 @@ static enum fa_status read_modifier(const char *option, const char *path, enum f
     if (status != FA_OK)
         return fa_fail(error, status, "--%s: %s", option, inner.text);
     if (array.rank > 4) {
+        fa_fail(error, FA_BAD_FILE,
+                "--%s: %s: %d axes: expected at most 4, [batch, heads, nq, nk]", option, path,
+                array.rank);
         fa_npy_free(&array);
-        return fa_fail(error, FA_BAD_FILE,
-                       "--%s: %s: %d axes: expected at most 4, [batch, heads, nq, nk]", option,
-                       path, array.rank);
+        return FA_BAD_FILE;
     }
     for (int i = 0; i < array.rank; i++)
         shape[4 - array.rank + i] = array.shape[i];

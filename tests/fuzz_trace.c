@@ -1,0 +1,136 @@
+/*
+ * Fuzzes the trace reader: any bytes are either refused in words or give a trace whose every state
+ * makes sense. An input that begins with '#' stands for event lines alone, under a valid header, so
+ * that edits near the beginning reach events too.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulator/trace.h"
+#include "tests/fuzz.h"
+#include "tests/trace_case.h"
+
+enum { CAPACITY = 1 << 16 };
+
+static void expect(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* A saved trace of the run; returns its bytes, 0 if they are more than there is room for. */
+static size_t save_run(const struct trace_case *which, char *bytes, size_t capacity)
+{
+    char path[] = "/tmp/flashlab-fuzz-XXXXXX";
+    struct sim_result result;
+    struct fa_error error;
+    struct sim_trace *trace = trace_case_run(which, &result, &error);
+    int file = mkstemp(path);
+    expect(trace != NULL && file >= 0);
+    close(file);
+    expect(sim_trace_save(trace, path, &error) == FA_OK);
+    sim_trace_free(trace);
+    FILE *saved = fopen(path, "rb");
+    expect(saved != NULL);
+    size_t n = fread(bytes, 1, capacity, saved);
+    n = fgetc(saved) == EOF ? n : 0;
+    fclose(saved);
+    unlink(path);
+    return n;
+}
+
+static void check_state(const struct sim_state *state)
+{
+    uint64_t bytes = 0;
+    for (int id = 0; id < FA_TENSORS; id++) {
+        const struct sim_resident *tile = &state->on_chip[id];
+        bytes += tile->bytes;
+        expect(tile->held_rows <= tile->rows && tile->held_columns <= tile->columns);
+        expect(tile->live || (tile->bytes == 0 && !tile->loaded && !tile->changed));
+        expect(tile->holds < FA_TENSORS);
+    }
+    expect(bytes == state->sram_bytes && bytes <= state->counters.sram_peak_bytes);
+    expect(state->counters.tiles_masked <= state->counters.tiles_visited);
+    expect(state->counters.flops.matmul <= INT64_MAX && state->counters.flops.other <= INT64_MAX);
+}
+
+static void check_trace(const struct sim_trace *trace)
+{
+    struct sim_state state, folded;
+    memset(&folded, 0, sizeof folded);
+    for (uint64_t p = 0; p <= sim_trace_length(trace); p++) {
+        sim_trace_seek(trace, p, &state);
+        check_state(&state);
+        check_state(&folded);
+        expect(state.sram_bytes == folded.sram_bytes);
+        if (p < sim_trace_length(trace))
+            sim_state_apply(&folded, sim_trace_get_header(trace), sim_trace_event(trace, p));
+    }
+}
+
+static void parse(const char *bytes, size_t n_bytes)
+{
+    struct fa_error error = {FA_OK, ""};
+    struct sim_trace *trace = (struct sim_trace *)&error;
+    enum fa_status status = sim_trace_parse("input", bytes, n_bytes, &trace, &error);
+    if (status == FA_OK) {
+        check_trace(trace);
+        sim_trace_free(trace);
+        return;
+    }
+    expect(trace == (struct sim_trace *)&error && error.status == status);
+    expect(status == FA_BAD_FILE || status == FA_NO_MEMORY);
+    expect(strncmp(error.text, "input: line ", 12) == 0);
+    for (const char *at = error.text; *at; at++)
+        expect(*at >= ' ' && *at <= '~');
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    static char header[CAPACITY];
+    static size_t n_header;
+    if (n_bytes == 0 || data[0] != '#') {
+        parse((const char *)data, n_bytes);
+        return 0;
+    }
+    if (n_header == 0) {
+        expect(save_run(&trace_case_small, header, sizeof header) > 0);
+        n_header = (size_t)((char *)memchr(header, '\n', sizeof header) + 1 - header);
+    }
+    char *whole = malloc(n_header + n_bytes - 1);
+    expect(whole != NULL);
+    memcpy(whole, header, n_header);
+    memcpy(whole + n_header, data + 1, n_bytes - 1);
+    parse(whole, n_header + n_bytes - 1);
+    free(whole);
+    return 0;
+}
+
+/* The small run whole, its events alone, and those runs of all algorithms that are short. */
+size_t fuzz_seed(int index, uint8_t *data, size_t capacity)
+{
+    static char bytes[CAPACITY];
+    int n_cases, found = 2;
+    const struct trace_case *cases = trace_cases(&n_cases);
+    size_t n = save_run(&trace_case_small, bytes, sizeof bytes);
+    if (index == 1) {
+        char *events = memchr(bytes, '\n', n);
+        n -= (size_t)(events - bytes);
+        memmove(bytes, events, n);
+        bytes[0] = '#';
+    }
+    for (int c = 0; c < n_cases && index >= found; c++) {
+        n = save_run(&cases[c], bytes, 8192);
+        found += n > 0;
+        if (found > index)
+            break;
+        n = 0;
+    }
+    if (n > capacity)
+        return 0;
+    memcpy(data, bytes, n);
+    return n;
+}
