@@ -539,7 +539,7 @@ static void test_count_in_words(void **state)
     program_run_free(&run);
     run = run_line("count --algorithm standard,flash2 --tiles 128x128 --sram 1M");
     assert_int_equal(run.status, 0);
-    assert_non_null(strstr(run.out, "  read, elements            3,211,264    1.000          "
+    assert_non_null(strstr(run.out, "  read, elements              3,211,264    1.000          "
                                     "1,114,112    0.347\n"));
     program_run_free(&run);
 }
@@ -625,9 +625,9 @@ static void test_round_trip(void **state)
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         snprintf(line, sizeof line,
                  "run --in @trip/case --out @trip/result --mask @trip/case/mask.npy "
-                 "--causal=top-left --algorithm %s --tiles 16x8",
+                 "--causal=top-left --algorithm %s --tiles 16x8 --check none",
                  algorithms[i]);
-        run_fine(line);
+        run_fine(line); /* Its check is the comparison with the oracle's files. */
         expect_same_arrays("trip/result/o.npy", "trip/case/o.npy", 1e-5);
         expect_same_arrays("trip/result/lse.npy", "trip/case/lse.npy", 1e-5);
     }

@@ -1,0 +1,116 @@
+/*
+ * Fuzzes the option parser: any words are either parsed into a problem that holds what its header
+ * says, or refused in one line. The bytes are a command line, cut into words at newlines; the first
+ * word chooses the command.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/cli/problem_options.h"
+#include "tests/fuzz.h"
+
+enum { WORDS_MAX = 64, BYTES_MAX = 4096 };
+
+static const struct cli_group *const groups[] = {
+    &cli_problem_group, &cli_machine_group, &cli_input_group,  &cli_output_group,
+    &cli_trace_group,   &cli_threads_group, &cli_format_group, NULL,
+};
+
+static const struct cli_command commands[] = {
+    {.name = "none", .operands = "", .about = "", .examples = "", .groups = groups},
+    {.name = "some", .operands = "FILE", .operands_min = 1, .operands_max = 2, .about = "",
+     .examples = "", .groups = groups},
+};
+
+static void expect(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static int split(char *text, char **argv)
+{
+    int argc = 0;
+    for (char *word = text; word && argc < WORDS_MAX;) {
+        char *end = strchr(word, '\n');
+        if (end)
+            *end++ = '\0';
+        argv[argc++] = word;
+        word = end;
+    }
+    argv[argc] = NULL;
+    return argc;
+}
+
+static void check_problem(const struct cli_problem *options)
+{
+    struct fa_problem problem;
+    struct fa_error error = {FA_OK, ""};
+    expect(options->n_algorithms >= 1 && options->n_algorithms <= FA_ALGORITHMS);
+    expect(options->n >= -1 && options->nq >= -1 && options->nk >= -1 && options->batch >= -1);
+    expect(options->d == -1 || options->d >= 1);
+    expect(options->window_left >= -1 && options->window_right >= -1);
+    expect(isfinite(options->scale));
+    expect(options->tiles.policy != SIM_TILES_GIVEN ||
+           (options->tiles.br >= 1 && options->tiles.bc >= 1));
+    expect(options->seed >= 0 && options->threads != 0);
+    if (cli_problem_check(options, &error) != FA_OK ||
+        cli_problem_make(options, &problem, &error) != FA_OK) {
+        expect(error.status != FA_OK && error.text[0] != '\0');
+        return;
+    }
+    expect(fa_problem_check(&problem, &error) == FA_OK);
+    expect(problem.d >= 1 && problem.dv >= 1 && problem.nq >= 0 && problem.nk >= 0);
+    expect(cli_thread_count(options) >= 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    char text[BYTES_MAX + 1];
+    char *argv[WORDS_MAX + 1];
+    struct cli_problem options = cli_problem_defaults;
+    struct fa_error error = {FA_OK, ""};
+    if (n_bytes > BYTES_MAX)
+        return 0;
+    memcpy(text, data, n_bytes);
+    text[n_bytes] = '\0';
+    int argc = split(text, argv);
+    const struct cli_command *command = &commands[n_bytes > 0 && (data[0] & 1)];
+    bool json = cli_wants_json(argc, argv); /* Before: parsing puts operands last. */
+    enum fa_status status = cli_parse(command, argc, argv, &options.base, &error);
+    expect(options.base.format == CLI_JSON_FORMAT || !json || status == FA_OK);
+    if (status != FA_OK) {
+        expect(error.status == status && error.text[0] != '\0');
+        return 0;
+    }
+    if (options.base.help)
+        return 0;
+    expect(options.base.n_operands >= command->operands_min &&
+           options.base.n_operands <= command->operands_max);
+    for (int i = 0; i < options.base.n_operands; i++)
+        expect(options.base.operands[i] >= text && options.base.operands[i] <= text + n_bytes);
+    check_problem(&options);
+    return 0;
+}
+
+size_t fuzz_seed(int index, uint8_t *data, size_t capacity)
+{
+    static const char *const seeds[] = {
+        "a\nfile\n--algorithm\nstandard,flash1\n--batch\n2\n--heads\n8\n--kv-heads=2\n--n\n64K",
+        "b\n--nq\n5\n--nk=7\n--d\n3\n--dv\n2\n--scale\n-1e-3\n--causal=top-left\n--window\n-1,4",
+        "b\n--mask\nm.npy\n--bias=b.npy\n--dtype\nbf16\n--machine\nh100\n--sram\n1.5M\n--tiles\n8x9",
+        "a\none\ntwo\n--in\ndir\n--layout\nbshd\n--check\nfull\n--format\njson\n--threads\n4",
+        "b\n--seed\n9223372036854775807\n--profile\npeaky\n--out\no\n--trace=t\n--tiles=best:16",
+        "a\n--causal\n--pass\nforward\n--\n--help\n-x",
+        "b\n--help",
+    };
+    if (index < 0 || (size_t)index >= sizeof seeds / sizeof *seeds)
+        return 0;
+    size_t n_bytes = strlen(seeds[index]);
+    if (n_bytes > capacity)
+        return 0;
+    memcpy(data, seeds[index], n_bytes);
+    return n_bytes;
+}
