@@ -1,15 +1,15 @@
 /*
  * Fusion without recomputation: flash2 that leaves P in HBM for the backward pass, as a framework
  * that fuses the forward pass alone would. Two passes over K, since a weight can be stored only
- * once its row's LSE is known.
+ * once its row's m and l are known.
  */
 #include "reference/algorithm.h"
 #include "reference/scores.h"
 #include "reference/verbs.h"
 #include "reference/visibility.h"
 
-enum { RESERVE, LOAD_Q, START, LOAD_K, SCORE, MODIFY, STATISTICS, FINISH, SKIP, LOAD_KV, WEIGHTS,
-       STORE_P, ACCUMULATE, STORE_O, STORE_LSE, STEPS };
+enum { RESERVE, LOAD_Q, START, LOAD_K, SCORE, MODIFY, STATISTICS, SKIP, LOAD_KV, WEIGHTS, STORE_P,
+       ACCUMULATE, FINISH, STORE_O, STORE_LSE, STEPS };
 
 static const struct fa_step steps[STEPS] = {
     [RESERVE] = {"reserve", "reserve Q_i, O_i, l_i, m_i, K_j, V_j, S_ij on chip", 0},
@@ -19,12 +19,12 @@ static const struct fa_step steps[STEPS] = {
     [SCORE] = {"both passes", "S_ij = scale Q_i K_j^T", 0},
     [MODIFY] = {"both passes", "S_ij: add the bias, hide what the masks hide", 0},
     [STATISTICS] = {"pass 1", "m_i, l_i absorb S_ij", 0},
-    [FINISH] = {"pass 1", "LSE_i = m_i + ln l_i", 0},
     [SKIP] = {"pass 2", "skip tiles that no row of Q_i sees; their P is stored as zeros", 0},
     [LOAD_KV] = {"pass 2", "load K_j, V_j", 0},
-    [WEIGHTS] = {"pass 2", "P_ij = exp(S_ij - LSE_i)", 0},
+    [WEIGHTS] = {"pass 2", "P_ij = exp(S_ij - m_i) / l_i", 0},
     [STORE_P] = {"pass 2", "store P_ij", 0},
     [ACCUMULATE] = {"pass 2", "O_i = O_i + P_ij V_j", 0},
+    [FINISH] = {"end", "LSE_i = m_i + ln l_i", 0},
     [STORE_O] = {"end", "store O_i", 0},
     [STORE_LSE] = {"end", "store LSE_i", 0},
 };
@@ -60,13 +60,10 @@ static void statistics(struct fa_port *port, int64_t head, int64_t i, struct fa_
         fa_step(port, STATISTICS);
         fa_compute(port, FA_OP_ROW_STATS);
     }
-    fa_at(port, head, i, -1);
-    fa_step(port, FINISH);
-    fa_compute(port, FA_OP_FINISH_STATS);
 }
 
 /* Pass 2. Before each j: O_i is the sum of P V over the tiles before it, normalised by the whole
- * row's l, which LSE holds. */
+ * row's l. (Weights from the rounded LSE would carry its rounding, |LSE| times as large.) */
 static void weights(struct fa_port *port, int64_t head, int64_t i, struct fa_span seen)
 {
     int64_t br = port->run->tiles.br, bc = port->run->tiles.bc;
@@ -88,7 +85,7 @@ static void weights(struct fa_port *port, int64_t head, int64_t i, struct fa_spa
         fa_load(port, FA_V, j * bc, 0);
         score(port, i, j, fa_outside(whole, j));
         fa_step(port, WEIGHTS);
-        fa_compute(port, FA_OP_WEIGHTS);
+        fa_compute(port, FA_OP_NORMALISE);
         fa_step(port, STORE_P);
         fa_store(port, FA_P, i * br, j * bc);
         fa_step(port, ACCUMULATE);
@@ -126,6 +123,9 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_compute(port, FA_OP_START);
     statistics(port, head, i, seen);
     weights(port, head, i, seen);
+    fa_at(port, head, i, -1);
+    fa_step(port, FINISH);
+    fa_compute(port, FA_OP_FINISH_STATS);
     fa_step(port, STORE_O);
     fa_store(port, FA_O, i * br, 0);
     fa_step(port, STORE_LSE);

@@ -26,7 +26,6 @@ static const char *const op_names[FA_OP_COUNT] = {
     [FA_OP_ACCUMULATE] = "accumulate",
     [FA_OP_FINISH] = "finish",
     [FA_OP_FINISH_STATS] = "finish_stats",
-    [FA_OP_WEIGHTS] = "weights",
     [FA_OP_NO_WEIGHTS] = "no_weights",
 };
 

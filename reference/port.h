@@ -94,7 +94,6 @@ enum fa_op {
     FA_OP_ACCUMULATE,   /* O = O + P V                                       (4) (7) */
     FA_OP_FINISH,       /* O = O / l, m becomes LSE = m + ln l               (9) */
     FA_OP_FINISH_STATS, /* m becomes LSE = m + ln l                          (9) */
-    FA_OP_WEIGHTS,      /* P = exp(S - LSE)                                  (10) */
     FA_OP_NO_WEIGHTS,   /* P = 0: a skipped tile, hidden throughout */
     FA_OP_COUNT
 };

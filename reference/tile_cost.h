@@ -20,7 +20,6 @@
  *   accumulate      2 r c dv   -          -
  *   finish          -          -          r dv + 2 r                O / l; ln l and its sum with m
  *   finish_stats    -          -          2 r
- *   weights         -          r c        r c                       s - LSE
  *   start, no_weights -        -          -                         constants
  *
  * A product of r x c x d counts 2 r c d: one multiplication and one addition each.
@@ -90,10 +89,6 @@ static inline void fa_op_cost(enum fa_op op, uint64_t r, uint64_t c, uint64_t d,
     case FA_OP_FINISH_STATS:
         flops->other += 2 * r;
         return;
-    case FA_OP_WEIGHTS:
-        flops->exp += rc;
-        flops->other += rc;
-        return;
     case FA_OP_START:
     case FA_OP_HIDE:
     case FA_OP_MASK:
@@ -132,9 +127,10 @@ static inline void fa_op_account(struct fa_port *port, enum fa_op op, struct fa_
     case FA_OP_MASK:
         return;
     case FA_OP_START: {
-        /* Without an O on chip the step is a row-wise one, which reserved just what it takes. */
-        int64_t rows = tile[FA_O].live ? problem->nq - port->at.i * port->run->tiles.br
-                                       : tile[FA_M].row_capacity;
+        /* Without an O on chip the step is a row-wise one, and i counts its blocks. */
+        const struct fa_tiles *tiles = &port->run->tiles;
+        int64_t block = tile[FA_O].live ? tiles->br : tiles->row_block;
+        int64_t rows = problem->nq - port->at.i * block;
         static const enum fa_tensor_id started[] = {FA_O, FA_L, FA_M};
         for (int n = 0; n < 3; n++) {
             struct fa_tile *t = &tile[started[n]];
@@ -175,11 +171,6 @@ static inline void fa_op_account(struct fa_port *port, enum fa_op op, struct fa_
         tile[FA_LSE].rows = tile[FA_M].rows;
         tile[FA_LSE].columns = 1;
         fa_op_cost(FA_OP_FINISH_STATS, (uint64_t)tile[FA_M].rows, 0, d, dv, flops);
-        return;
-    case FA_OP_WEIGHTS:
-        p->rows = s->rows;
-        p->columns = s->columns;
-        fa_op_cost(FA_OP_WEIGHTS, r, c, d, dv, flops);
         return;
     case FA_OP_NO_WEIGHTS: {
         const struct fa_tiles *tiles = &port->run->tiles;

@@ -127,7 +127,6 @@ static kernel *const kernels_f32[FA_OP_COUNT] = {
     [FA_OP_ACCUMULATE] = fa_product_accumulate_f32,
     [FA_OP_FINISH] = finish,
     [FA_OP_FINISH_STATS] = finish_statistics,
-    [FA_OP_WEIGHTS] = fa_softmax_weights_f32,
     [FA_OP_NO_WEIGHTS] = no_weights,
 };
 
@@ -146,7 +145,6 @@ static kernel *const kernels_f64[FA_OP_COUNT] = {
     [FA_OP_ACCUMULATE] = fa_product_accumulate_f64,
     [FA_OP_FINISH] = finish,
     [FA_OP_FINISH_STATS] = finish_statistics,
-    [FA_OP_WEIGHTS] = fa_softmax_weights_f64,
     [FA_OP_NO_WEIGHTS] = no_weights,
 };
 

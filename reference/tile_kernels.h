@@ -46,8 +46,6 @@ void fa_softmax_tile_f32(struct fa_port *port);
 void fa_softmax_tile_f64(struct fa_port *port);
 void fa_softmax_update_f32(struct fa_port *port);
 void fa_softmax_update_f64(struct fa_port *port);
-void fa_softmax_weights_f32(struct fa_port *port);
-void fa_softmax_weights_f64(struct fa_port *port);
 
 /* The rest (tile_kernels.c): start, bias, hide, mask, finish. */
 

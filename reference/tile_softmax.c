@@ -14,6 +14,8 @@
 
 #include "reference/tile_target.h"
 
+enum { SUM_PART = 64 };
+
 #define REAL float
 #define INTEGER int32_t
 #define TYPED(name) name##_f32

@@ -166,7 +166,10 @@ static void part_done(struct checker *checker, enum fa_status status, const stru
     if (watch && watch->tick && checker->error.status == FA_OK &&
         !watch->tick(watch->context, (double)checker->parts_done / (double)checker->n_parts))
         fa_fail(&checker->error, FA_CANCELLED, "stopped before the check was done");
-    checker->stop = checker->error.status != FA_OK;
+    if (checker->error.status != FA_OK) {
+#pragma omp atomic write
+        checker->stop = true;
+    }
 }
 
 /* Parts first .. first + n - 1, on all threads. */

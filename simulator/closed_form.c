@@ -217,7 +217,7 @@ static void count_fused_save_p(struct counts *c, const struct fa_problem *p,
     c->write[FA_P] = nq * (wide)s->nk;
     c->matmul = 2 * v->area * (2 * s->d + s->dv);
     c->exp = 2 * v->area + v->rows_of_tiles;
-    c->other = 6 * v->area + 4 * v->rows_of_tiles + 2 * nq;
+    c->other = 7 * v->area + 4 * v->rows_of_tiles + 2 * nq;
     add_modifiers(c, p, v, 2);
 }
 

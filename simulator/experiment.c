@@ -201,7 +201,11 @@ enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
 double sim_error_factor(const struct sim_result *result)
 {
     bool rounds = result->problem.dtype == FA_F16 || result->problem.dtype == FA_BF16;
-    if (result->algorithm != &fa_flash1 || !rounds || result->problem.nk == 0)
+    if (!rounds || result->problem.nk == 0)
+        return 1;
+    if (result->algorithm == &fa_standard && result->problem.bias)
+        return 2; /* S is stored once before the bias and once after it */
+    if (result->algorithm != &fa_flash1)
         return 1;
     return sqrt(ceil((double)result->problem.nk / (double)result->tiles.bc));
 }

@@ -201,8 +201,8 @@ static enum fa_status fail_not_found(const char *name, struct fa_error *error)
     char known[256] = "";
     size_t length = 0;
     for (int i = 0; i < PRESETS && length < sizeof known; i++) {
-        int n = snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "",
-                         presets[i].name);
+        int n =
+            snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "", presets[i].name);
         length += n > 0 ? (size_t)n : 0;
     }
     return fa_fail(error, FA_BAD_ARGUMENT,
@@ -230,8 +230,8 @@ static enum fa_status find_file(const char *path, struct sim_machine *machine,
     }
     n = fread(bytes, 1, FILE_LIMIT + 1, file);
     if (ferror(file)) {
-        status = fa_fail(error, FA_IO, "%s: can't read the machine file: %s", path,
-                         strerror(errno));
+        status =
+            fa_fail(error, FA_IO, "%s: can't read the machine file: %s", path, strerror(errno));
         goto done;
     }
     if (n > FILE_LIMIT) {

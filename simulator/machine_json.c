@@ -16,7 +16,7 @@ struct key {
     size_t offset, size;
 };
 
-#define MEMBER(member) \
+#define MEMBER(member)                                                                             \
     offsetof(struct sim_machine, member), sizeof(((struct sim_machine *)NULL)->member)
 
 static const struct key keys[] = {
@@ -160,7 +160,8 @@ static enum fa_status read_keys(const char *name, const char *where, json_t *obj
     const char *member;
     json_t *value;
 
-    json_object_foreach(object, member, value) {
+    json_object_foreach(object, member, value)
+    {
         const struct key *key = find_key(table, n, member);
         bool nested = !key && table == keys && strcmp(member, "sources") == 0;
         if (!key && table == keys && strcmp(member, "schema") == 0) {

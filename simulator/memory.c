@@ -20,7 +20,6 @@ enum fa_tensor_id sim_op_writes(enum fa_op op)
     case FA_OP_NORMALISE:
     case FA_OP_ABSORB:
     case FA_OP_TILE_SOFTMAX:
-    case FA_OP_WEIGHTS:
     case FA_OP_NO_WEIGHTS:
         return FA_P;
     case FA_OP_ROW_STATS:

@@ -151,14 +151,16 @@ static bool append(char **to, const char *end, const char *text)
     return true;
 }
 
-/* Settings that send the script's output to where it is to be, whatever the folder is. */
+/* Settings that send the script's output to where it is to be, whatever the folder is, and the
+ * script itself: as an argument, a name that begins with a dash would be an option. */
 static bool make_settings(const struct drawing *drawing, char *settings, size_t size)
 {
     char *at = settings;
     const char *end = settings + size;
     return append(&at, end, drawing->format == SIM_PNG ? "format='png'; " : "format='svg'; ") &&
            append(&at, end, "picture=") && append_quoted(&at, end, drawing->picture.part) &&
-           append(&at, end, "; points=") && append_quoted(&at, end, drawing->csv.path);
+           append(&at, end, "; points=") && append_quoted(&at, end, drawing->csv.path) &&
+           append(&at, end, "; load ") && append_quoted(&at, end, drawing->script.path);
 }
 
 /* Reads all that gnuplot says, and keeps the first line that says something. */
@@ -183,7 +185,7 @@ static enum fa_status run_gnuplot(const struct drawing *drawing, struct fa_error
 {
     char settings[4 * PATH_BYTES], words[400] = "";
     char program[] = "gnuplot", defaults[] = "-d", execute[] = "-e";
-    char *arguments[] = {program, defaults, execute, settings, (char *)drawing->script.path, NULL};
+    char *arguments[] = {program, defaults, execute, settings, NULL};
     posix_spawn_file_actions_t actions;
     int pipe_ends[2], exit_status = 0;
     pid_t child;

@@ -25,9 +25,9 @@ double sim_figure_x(const struct sim_figure *figure, const struct sim_sweep_poin
 
 static double visited_share(const struct sim_result *result)
 {
-    return result->tiles_total ? (double)result->counters.tiles_visited /
-                                     (double)result->tiles_total
-                               : 1;
+    return result->tiles_total
+               ? (double)result->counters.tiles_visited / (double)result->tiles_total
+               : 1;
 }
 
 /*
@@ -123,8 +123,8 @@ static void find_y_range(const struct sim_sweep *sweep, struct sim_figure *figur
     static const struct {
         double unit;
         const char *name;
-    } units[] = {{1, ""}, {1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"},
-                 {1e12, "trillion"}};
+    } units[] = {
+        {1, ""}, {1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}, {1e12, "trillion"}};
     double least = INFINITY, most = 0;
     int u = 0;
 
@@ -160,8 +160,7 @@ static void add_label(struct sim_figure *figure, int algorithm, enum sim_curve c
     if (!(elements > 0))
         return;
     double height = height_of(figure, elements);
-    figure->label[figure->n_labels++] =
-        (struct sim_figure_label){algorithm, curve, height, height};
+    figure->label[figure->n_labels++] = (struct sim_figure_label){algorithm, curve, height, height};
 }
 
 /* Moves texts apart: from the lowest up, then from the top down where they left the axis. */
@@ -216,8 +215,7 @@ static void place_labels(const struct sim_sweep *sweep, struct sim_figure *figur
     separate_labels(figure);
 }
 
-void sim_figure_make(const struct sim_sweep *sweep, enum sim_sweep_key x,
-                     struct sim_figure *figure)
+void sim_figure_make(const struct sim_sweep *sweep, enum sim_sweep_key x, struct sim_figure *figure)
 {
     double least = INFINITY, most = 0;
 

@@ -182,6 +182,8 @@ static void write_titles(FILE *file, const struct sim_figure *figure)
 {
     const struct fa_problem *problem = &figure->sample->result.problem;
     bool square = figure->sample->result.policy == SIM_TILES_SQUARE;
+    bool masked = problem->causal != FA_CAUSAL_NONE || problem->window_left >= 0 ||
+                  problem->window_right >= 0;
 
     fputs("set label '{/:Bold Attention, forward: counted IO against the bound}' \\\n"
           "    at screen 0.02,0.95 left enhanced font big\n",
@@ -195,18 +197,19 @@ static void write_titles(FILE *file, const struct sim_figure *figure)
             "tc rgb '#404040'\n",
             fa_dtype_name(problem->dtype));
     fprintf(file,
-            "set label 'Theorem 2 is FlashAttention''s, drawn bold where d² ≤ M ≤ Nd.%s' at screen "
-            "0.02,0.027 left noenhanced font small tc rgb '#404040'\n",
-            square ? " Square tiles are not the optimum past M = 16 d²." : "");
+            "set label 'Theorem 2 is FlashAttention''s, drawn bold where d² ≤ M ≤ Nd; the floor "
+            "holds for M ≥ 2d².%s%s' at screen 0.02,0.027 left noenhanced font small "
+            "tc rgb '#404040'\n",
+            square ? " Square tiles are not the optimum past M = 16d²." : "",
+            masked ? " Both times the share of tiles visited." : "");
     for (int a = 0, line = 0; a < FA_ALGORITHMS; a++) {
         if (figure->refused[a] == 0)
             continue;
         fprintf(file,
                 "set label '%s: %d of %d did not fit' at screen %.3f,%.3f left noenhanced "
                 "font small tc rgb '%s'\n",
-                fa_algorithms[a]->name, figure->refused[a],
-                figure->refused[a] + figure->counted[a], RIGHT + 0.02, 0.16 - 0.032 * line++,
-                styles[style_of(a)].colour);
+                fa_algorithms[a]->name, figure->refused[a], figure->refused[a] + figure->counted[a],
+                RIGHT + 0.02, 0.16 - 0.032 * line++, styles[style_of(a)].colour);
     }
 }
 
@@ -216,10 +219,10 @@ static void write_labels(FILE *file, const struct sim_figure *figure)
     for (int i = 0; i < figure->n_labels; i++) {
         const struct sim_figure_label *label = &figure->label[i];
         int style = label->algorithm >= 0 ? style_of(label->algorithm) : 0;
-        const char *words = label->algorithm >= 0 ? styles[style].words
-                                                  : curves[label->curve].words;
-        const char *colour = label->algorithm >= 0 ? styles[style].colour
-                                                   : curves[label->curve].colour;
+        const char *words =
+            label->algorithm >= 0 ? styles[style].words : curves[label->curve].words;
+        const char *colour =
+            label->algorithm >= 0 ? styles[style].colour : curves[label->curve].colour;
         if (label->algorithm < 0 && strcmp(colour, "#8A8A8A") == 0)
             colour = "#606060"; /* letters are thinner than lines */
         fprintf(file,
@@ -325,7 +328,8 @@ static void write_axes(FILE *file, const struct sim_figure *figure)
 {
     fprintf(file, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT, RIGHT);
     fprintf(file, "set bmargin at screen %.3f\nset tmargin at screen %.3f\n", BOTTOM, TOP);
-    fprintf(file, "unset key\nset logscale xy\nset xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n",
+    fprintf(file,
+            "unset key\nset logscale xy\nset xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n",
             figure->x_min, figure->x_max, figure->y_min, figure->y_max);
     fputs("set border 3 lw 1.5 lc rgb '#404040'\nset tics nomirror out scale 0.6\n"
           "set grid xtics ytics back lw 1 lc rgb '#E4E4E4' dt 1\n",
@@ -342,8 +346,9 @@ static void write_axes(FILE *file, const struct sim_figure *figure)
 
 static void write_curves(FILE *file, const struct sim_figure *figure)
 {
-    fprintf(file, "# x, then in %s elements: Theta where d^2 <= M <= N d, and outside it, floor,\n"
-                  "# standard, compulsory\n$bounds << END\n",
+    fprintf(file,
+            "# x, then in %s elements: Theta where d^2 <= M <= N d, and outside it, floor,\n"
+            "# standard, compulsory\n$bounds << END\n",
             *figure->y_unit_name ? figure->y_unit_name : "single");
     for (int i = 0; i < SIM_CURVE_POINTS; i++) {
         const struct sim_curve_point *point = &figure->curve[i];
@@ -361,7 +366,7 @@ static void write_curves(FILE *file, const struct sim_figure *figure)
 
 static void write_plot(FILE *file, const struct sim_figure *figure)
 {
-    fputs("moved(name) = strcol('algorithm') eq name && strcol('error.code') eq '' \\\n"
+    fputs("moved(name) = strcol('algorithm') eq name && strcol('hbm.read.elements') ne '' \\\n"
           "    ? column('hbm.read.elements') + column('hbm.write.elements') : NaN\n"
           "plot \\\n",
           file);

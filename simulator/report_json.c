@@ -37,13 +37,12 @@ static json_t *problem_json(const struct fa_problem *problem)
     json_t *window = windowed ? json_pack("[I,I]", (json_int_t)problem->window_left,
                                           (json_int_t)problem->window_right)
                               : json_null();
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s}", "batch",
-                     (json_int_t)problem->batch, "heads", (json_int_t)problem->heads, "kv_heads",
-                     (json_int_t)problem->kv_heads, "nq", (json_int_t)problem->nq, "nk",
-                     (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
-                     (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
-                     fa_causal_name(problem->causal), "window", window, "dtype",
-                     fa_dtype_name(problem->dtype));
+    return json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s}", "batch", (json_int_t)problem->batch,
+        "heads", (json_int_t)problem->heads, "kv_heads", (json_int_t)problem->kv_heads, "nq",
+        (json_int_t)problem->nq, "nk", (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
+        (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
+        fa_causal_name(problem->causal), "window", window, "dtype", fa_dtype_name(problem->dtype));
 }
 
 static json_t *hbm_json(const struct sim_result *result)
@@ -58,9 +57,8 @@ static json_t *hbm_json(const struct sim_result *result)
                       "write", volume_json(sim_counters_write(counters, problem, id)));
         json_object_set_new(by_tensor, fa_tensor_name(id), pair);
     }
-    return json_pack("{s:o,s:o,s:o}", "read",
-                     volume_json(sim_counters_read_all(counters, problem)), "write",
-                     volume_json(sim_counters_write_all(counters, problem)), "by_tensor",
+    return json_pack("{s:o,s:o,s:o}", "read", volume_json(sim_counters_read_all(counters, problem)),
+                     "write", volume_json(sim_counters_write_all(counters, problem)), "by_tensor",
                      by_tensor);
 }
 

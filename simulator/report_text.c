@@ -170,8 +170,8 @@ static void print_figures(FILE *file, const struct sim_result *result)
     print_number(file, 0, counters->flops.other);
     if (bytes > 0)
         fprintf(file, "; %.1f a byte moved", (double)all_flops(result) / (double)bytes);
-    fprintf(file, "\nTiles      %" PRId64 "x%" PRId64 " (%s): ", result->tiles.br,
-            result->tiles.bc, sim_policy_name(result->policy));
+    fprintf(file, "\nTiles      %" PRId64 "x%" PRId64 " (%s): ", result->tiles.br, result->tiles.bc,
+            sim_policy_name(result->policy));
     print_number(file, 0, counters->tiles_visited);
     fputs(" visited of ", file);
     print_number(file, 0, result->tiles_total);
@@ -205,8 +205,7 @@ static void print_bounds(FILE *file, const struct sim_result *result)
     fputs("\nBounds beside the ", file);
     print_number(file, 0, moved);
     fputs(" elements moved; M = ", file);
-    print_number(file, 0,
-                 result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
+    print_number(file, 0, result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
     fprintf(file, " elements\n  %-11s%19s%12s\n", "bound", "elements", "moved/bound");
     print_ratio(file, "compulsory", result->bounds.compulsory, moved, "q, k, v and o once each");
     print_ratio(file, "theta", result->bounds.theta, moved,
@@ -239,8 +238,7 @@ static void print_check(FILE *file, const struct sim_report *report)
     fprintf(file, "  LSE      error at most %.3e (budget %.3e)\n", check->lse.max_abs_error,
             check->lse_budget);
     if (check->o.mismatches > 0 || check->lse.mismatches > 0)
-        fprintf(file,
-                "  NaN or infinity on one side only: %" PRId64 " in O, %" PRId64 " in LSE\n",
+        fprintf(file, "  NaN or infinity on one side only: %" PRId64 " in O, %" PRId64 " in LSE\n",
                 check->o.mismatches, check->lse.mismatches);
     if (check->o.worst >= 0)
         fprintf(file, "  worst O  head %" PRId64 ", row %" PRId64 ", column %" PRId64 "\n",
@@ -340,15 +338,14 @@ static void tiles_cell(const struct sim_report *report, char text[SIM_NUMBER_TEX
 static void check_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
 {
     snprintf(text, SIM_NUMBER_TEXT, "%s",
-             !report->checked       ? "none"
+             !report->checked     ? "none"
              : report->check.pass ? "passed"
-                                    : "FAILED");
+                                  : "FAILED");
 }
 
 static void error_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
 {
-    snprintf(text, SIM_NUMBER_TEXT, report->checked ? "%.3e" : "-",
-             report->check.o.max_abs_error);
+    snprintf(text, SIM_NUMBER_TEXT, report->checked ? "%.3e" : "-", report->check.o.max_abs_error);
 }
 
 static void seconds_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])

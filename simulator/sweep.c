@@ -163,7 +163,8 @@ static void report_progress(struct shared *shared)
     for (int w = 0; w < shared->n_workers; w++)
         done += shared->partial[w];
     done /= shared->n_points;
-    if (watch && watch->tick && !shared->stop && !watch->tick(watch->context, done > 1 ? 1 : done)) {
+    if (watch && watch->tick && !shared->stop &&
+        !watch->tick(watch->context, done > 1 ? 1 : done)) {
         shared->stop = true;
         shared->first_failed = -1;
         fa_fail(&shared->error, FA_CANCELLED, "cancelled");
@@ -192,9 +193,8 @@ static void locate(const struct sim_sweep_point *point, struct fa_error *error)
     for (int key = 0; key < SIM_SWEEP_KEYS && length < sizeof place; key++) {
         if (point->value[key] < 0 || key == SIM_SWEEP_ALGORITHM)
             continue;
-        int n = snprintf(place + length, sizeof place - length, "%s%s=%" PRId64,
-                         length ? ", " : "", sim_sweep_key_name((enum sim_sweep_key)key),
-                         point->value[key]);
+        int n = snprintf(place + length, sizeof place - length, "%s%s=%" PRId64, length ? ", " : "",
+                         sim_sweep_key_name((enum sim_sweep_key)key), point->value[key]);
         length += n > 0 ? (size_t)n : 0;
     }
     memcpy(text, error->text, sizeof text);

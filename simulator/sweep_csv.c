@@ -37,12 +37,14 @@ static void flatten(struct table *table, const char *prefix, json_t *value, bool
     size_t index;
 
     if (json_is_object(value)) {
-        json_object_foreach(value, key, member) {
+        json_object_foreach(value, key, member)
+        {
             snprintf(name, sizeof name, "%s%s%s", prefix, dot, key);
             flatten(table, name, member, naming);
         }
     } else if (json_is_array(value)) {
-        json_array_foreach(value, index, member) {
+        json_array_foreach(value, index, member)
+        {
             snprintf(name, sizeof name, "%s%s%zu", prefix, dot, index);
             flatten(table, name, member, naming);
         }
@@ -96,8 +98,8 @@ static void write_row(FILE *file, const struct table *table, const struct sim_sw
     bool refused = point->status != FA_OK;
     for (int c = 0; c < table->n; c++) {
         const char *name = table->name[c];
-        bool unknown_tile = point->result.tiles.br == 0 && (strcmp(name, "tiles.br") == 0 ||
-                                                            strcmp(name, "tiles.bc") == 0);
+        bool unknown_tile = point->result.tiles.br == 0 &&
+                            (strcmp(name, "tiles.br") == 0 || strcmp(name, "tiles.bc") == 0);
         if (!refused || (was_asked(name) && !unknown_tile))
             write_cell(file, table->cell[c]);
         putc(',', file);

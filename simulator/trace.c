@@ -67,7 +67,6 @@ static const struct operation {
     [FA_OP_ACCUMULATE] = {1, {{FA_O, ALL_COLUMNS, false}}},
     [FA_OP_FINISH] = {2, {{FA_O, ALL_COLUMNS, false}, {FA_LSE, STATISTICS, true}}},
     [FA_OP_FINISH_STATS] = {1, {{FA_LSE, STATISTICS, true}}},
-    [FA_OP_WEIGHTS] = {1, {{FA_P, SCORE_TILE, true}}},
     [FA_OP_NO_WEIGHTS] = {1, {{FA_P, SCORE_TILE, true}}},
 };
 

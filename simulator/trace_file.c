@@ -172,7 +172,8 @@ static enum fa_status parse_lines(struct parser *parser, const char *bytes, size
         size_t length = end ? (size_t)(end - bytes) - at : n - at;
         if (length > LINE_MOST)
             return fa_fail(error, FA_BAD_FILE,
-                           "%s: line %" PRIu64 ": it has more than %d bytes: no line of a trace has",
+                           "%s: line %" PRIu64
+                           ": it has more than %d bytes: no line of a trace has",
                            parser->name, parser->line + 1, LINE_MOST);
         if (!end)
             break;

@@ -166,7 +166,8 @@ char *sim_trace_header_write(const struct sim_trace_header *header, uint64_t n_e
     bool done = root != NULL;
     for (int n = 0; n < KEYS && done; n++) {
         json_t *group = make_group(root, &keys[n]);
-        done = group && json_object_set_new(group, keys[n].name, write_value(header, &keys[n])) == 0;
+        done = group &&
+               json_object_set_new(group, keys[n].name, write_value(header, &keys[n])) == 0;
     }
     done = done && json_object_set_new(root, "events", json_integer((json_int_t)n_events)) == 0;
     for (int list = 0; list < NAMES && done; list++)

@@ -20,8 +20,13 @@ static const struct cli_group *const groups[] = {
 
 static const struct cli_command commands[] = {
     {.name = "none", .operands = "", .about = "", .examples = "", .groups = groups},
-    {.name = "some", .operands = "FILE", .operands_min = 1, .operands_max = 2, .about = "",
-     .examples = "", .groups = groups},
+    {.name = "some",
+     .operands = "FILE",
+     .operands_min = 1,
+     .operands_max = 2,
+     .about = "",
+     .examples = "",
+     .groups = groups},
 };
 
 static void expect(int condition)
@@ -100,7 +105,7 @@ size_t fuzz_seed(int index, uint8_t *data, size_t capacity)
     static const char *const seeds[] = {
         "a\nfile\n--algorithm\nstandard,flash1\n--batch\n2\n--heads\n8\n--kv-heads=2\n--n\n64K",
         "b\n--nq\n5\n--nk=7\n--d\n3\n--dv\n2\n--scale\n-1e-3\n--causal=top-left\n--window\n-1,4",
-        "b\n--mask\nm.npy\n--bias=b.npy\n--dtype\nbf16\n--machine\nh100\n--sram\n1.5M\n--tiles\n8x9",
+        "b\n--mask\nm.npy\n--bias=b.npy\n--dtype\nbf16\n--machine\nh100\n--sram=1.5M\n--tiles\n8x9",
         "a\none\ntwo\n--in\ndir\n--layout\nbshd\n--check\nfull\n--format\njson\n--threads\n4",
         "b\n--seed\n9223372036854775807\n--profile\npeaky\n--out\no\n--trace=t\n--tiles=best:16",
         "a\n--causal\n--pass\nforward\n--\n--help\n-x",

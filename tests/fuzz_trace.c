@@ -24,7 +24,7 @@ static void expect(int condition)
 /* A saved trace of the run; returns its bytes, 0 if they are more than there is room for. */
 static size_t save_run(const struct trace_case *which, char *bytes, size_t capacity)
 {
-    char path[] = "/tmp/flashlab-fuzz-XXXXXX";
+    char path[] = "fuzz_trace.XXXXXX";
     struct sim_result result;
     struct fa_error error;
     struct sim_trace *trace = trace_case_run(which, &result, &error);

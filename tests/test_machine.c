@@ -28,7 +28,7 @@ static const struct sim_machine *preset(const char *name)
 static void test_presets(void **state)
 {
     (void)state;
-    static const char *const order[] = {"v100", "t4",   "a100",    "a100-80", "h100",
+    static const char *const order[] = {"v100", "t4",      "a100",    "a100-80", "h100",
                                         "h200", "rtx3090", "rtx4090", "toy"};
     int n;
     const struct sim_machine *all = sim_machine_presets(&n);
@@ -144,9 +144,9 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sim_machine machine = {.name = "untouched"};
         struct fa_error error = {0};
-        assert_int_equal(sim_machine_parse("f.json", cases[i].text, strlen(cases[i].text),
-                                           &machine, &error),
-                         FA_BAD_FILE);
+        assert_int_equal(
+            sim_machine_parse("f.json", cases[i].text, strlen(cases[i].text), &machine, &error),
+            FA_BAD_FILE);
         assert_string_equal(error.text, cases[i].message);
         assert_int_equal(error.status, FA_BAD_FILE);
         assert_string_equal(machine.name, "untouched");
@@ -191,18 +191,36 @@ static void test_sizes(void **state)
         const char *text;
         uint64_t bytes;
     } good[] = {
-        {"4096", 4096},        {"192K", 196608},
-        {"192k", 196608},      {"1.5M", 1572864},
-        {"2G", 2147483648},    {"0.5K", 512},
-        {"1", 1},              {"9223372036854775807", INT64_MAX},
-        {"007", 7},            {"0.0009765625K", 1},
-        {"1.000K", 1024},      {"8589934591G", UINT64_C(8589934591) << 30},
+        {"4096", 4096},     {"192K", 196608},
+        {"192k", 196608},   {"1.5M", 1572864},
+        {"2G", 2147483648}, {"0.5K", 512},
+        {"1", 1},           {"9223372036854775807", INT64_MAX},
+        {"007", 7},         {"0.0009765625K", 1},
+        {"1.000K", 1024},   {"8589934591G", UINT64_C(8589934591) << 30},
     };
-    static const char *const bad[] = {"",     "K",     "-1",  "+1",   " 1",   "1 K", "1KB", "1T",
-                                      "1.K",  ".5K",   "0x10", "1e3", "0",    "0K",  "1.5", "1.3K",
-                                      "9223372036854775808", "8589934592G",
-                                      "99999999999999999999999", "1.00000000000000000000001K",
-                                      "1,5M", "inf",   "nan"};
+    static const char *const bad[] = {"",
+                                      "K",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1 K",
+                                      "1KB",
+                                      "1T",
+                                      "1.K",
+                                      ".5K",
+                                      "0x10",
+                                      "1e3",
+                                      "0",
+                                      "0K",
+                                      "1.5",
+                                      "1.3K",
+                                      "9223372036854775808",
+                                      "8589934592G",
+                                      "99999999999999999999999",
+                                      "1.00000000000000000000001K",
+                                      "1,5M",
+                                      "inf",
+                                      "nan"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         uint64_t bytes = 0;
         assert_int_equal(sim_parse_bytes(good[i].text, &bytes, NULL), FA_OK);

@@ -91,7 +91,7 @@ static void by_hand(void **state)
         {.kind = SIM_LOAD, .tensor = FA_Q, .rows = 4, .columns = 4, .head = 2, .row = 96},
         {.kind = SIM_COMPUTE, .tensor = FA_S, .op = FA_OP_SCORE, .rows = 4, .columns = 13,
          .flags = SIM_VISITS | SIM_CUT, .place = 128},
-        {.kind = SIM_COMPUTE, .tensor = FA_P, .op = FA_OP_WEIGHTS, .rows = 4, .columns = 13,
+        {.kind = SIM_COMPUTE, .tensor = FA_P, .op = FA_OP_NORMALISE, .rows = 4, .columns = 13,
          .place = 128},
         {.kind = SIM_STORE, .tensor = FA_P, .rows = 4, .columns = 13, .head = 2, .row = 96,
          .column = 32, .place = 128},

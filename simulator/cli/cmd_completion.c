@@ -227,12 +227,13 @@ static void print_fish_option(const struct cli_command *command, const struct cl
     const char *const *words = words_of(option);
     printf("complete -c flashlab -n '__fish_seen_subcommand_from %s' -l %s", command->name,
            option->name);
-    if (option->value && !option->value_optional)
-        fputs(" -r", stdout);
+    /* -r: a value is needed; -x: and it is no file. */
     if (option->kind == CLI_FILE)
-        fputs(" -F", stdout);
+        fputs(" -r -F", stdout);
     else if (option->kind == CLI_FOLDER)
-        fputs(" -a '(__fish_complete_directories)'", stdout);
+        fputs(" -x -a '(__fish_complete_directories)'", stdout);
+    else if (option->value && !option->value_optional)
+        fputs(" -x", stdout);
     if (words) {
         fputs(" -a '", stdout);
         print_words(words, " ");

@@ -13,8 +13,8 @@ static int run(const struct cli_command *command, int argc, char **argv)
 }
 
 static const struct cli_group *const groups[] = {
-    &cli_problem_group, &cli_machine_group, &cli_trace_group, &cli_threads_group,
-    &cli_format_group,  NULL,
+    &cli_problem_group, &cli_machine_group, &cli_trace_group,
+    &cli_threads_group, &cli_format_group,  NULL,
 };
 
 const struct cli_command cli_count = {

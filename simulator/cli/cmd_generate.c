@@ -26,10 +26,15 @@ static enum fa_status set_mask_share(struct cli_options *options, const char *te
 }
 
 static const struct cli_option case_options[] = {
-    {.name = "out", .value = "DIR", .kind = CLI_FOLDER,
+    {.name = "out",
+     .value = "DIR",
+     .kind = CLI_FOLDER,
      .offset = offsetof(struct generate_options, problem.out),
      .help = "The folder to write in, made if missing. Must be given."},
-    {.name = "mask-random", .value = "SHARE", .kind = CLI_OTHER, .set = set_mask_share,
+    {.name = "mask-random",
+     .value = "SHARE",
+     .kind = CLI_OTHER,
+     .set = set_mask_share,
      .help = "Make a random element mask [batch, 1, nq, nk] by the seed; each key may be attended "
              "with this probability."},
 };
@@ -71,8 +76,8 @@ static enum fa_status solve_rows(const struct cli_inputs *inputs, int64_t head, 
         return fa_fail(error, FA_NO_MEMORY, "no memory for the oracle's rows");
     for (int64_t r = 0; r < n; r++)
         rows[r] = first + r;
-    enum fa_status status = fa_oracle_rows(p, &inputs->q, &inputs->k, &inputs->v, head, rows, n, o,
-                                           lse, error);
+    enum fa_status status =
+        fa_oracle_rows(p, &inputs->q, &inputs->k, &inputs->v, head, rows, n, o, lse, error);
     for (int64_t r = 0; r < n && status == FA_OK; r++) {
         int64_t batch = head / p->heads, own = head % p->heads;
         fa_tensor_set(&inputs->lse, batch, own, first + r, 0, lse[r]);
@@ -144,8 +149,8 @@ static json_t *describe_case(const struct generate_options *options,
         (json_int_t)p->heads, "heads_kv", (json_int_t)p->kv_heads, "n_q", (json_int_t)p->nq, "n_k",
         (json_int_t)p->nk, "d", (json_int_t)p->d, "dv", (json_int_t)p->dv, "scale", p->scale,
         "mask", p->causal == FA_CAUSAL_NONE ? "none" : "causal", "causal_align",
-        p->causal == FA_CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", "window",
-        describe_window(p), "block_mask_tile", "dropout_p", 0.0, "note", "", "layout",
+        p->causal == FA_CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", "window", describe_window(p),
+        "block_mask_tile", "dropout_p", 0.0, "note", "", "layout",
         bshd ? "[batch,seq,heads,d] row-major; o, lse float64; lse=-inf and o=0 where a row has no "
                "key"
              : "[batch,heads,seq,d] row-major; o, lse float64; lse=-inf and o=0 where a row has no "
@@ -190,8 +195,8 @@ static enum fa_status write_arrays(const char *folder, const struct cli_inputs *
     enum fa_status status = FA_OK;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == FA_OK; i++)
         if (arrays[i].tensor)
-            status = cli_tensor_write(folder, arrays[i].name, arrays[i].tensor, 4,
-                                      arrays[i].layout, arrays[i].statistic, error);
+            status = cli_tensor_write(folder, arrays[i].name, arrays[i].tensor, 4, arrays[i].layout,
+                                      arrays[i].statistic, error);
     return status;
 }
 
@@ -223,9 +228,8 @@ static void print_case(const struct generate_options *options, const struct cli_
         fputc('\n', stdout);
         return;
     }
-    printf("%s: q, k, v%s%s; o and lse of the oracle in double; case.json\n",
-           options->problem.out, inputs->problem.mask ? ", mask" : "",
-           inputs->problem.bias ? ", bias" : "");
+    printf("%s: q, k, v%s%s; o and lse of the oracle in double; case.json\n", options->problem.out,
+           inputs->problem.mask ? ", mask" : "", inputs->problem.bias ? ", bias" : "");
 }
 
 static enum fa_status check_options(const struct generate_options *options, struct fa_error *error)

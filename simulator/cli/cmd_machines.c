@@ -23,8 +23,8 @@ static void print_table(const struct sim_machine *machines, int n)
 {
     printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s\n", "name", "SRAM/SM", "SMs", "L2", "HBM",
            "HBM rate", "SRAM rate", "f32", "f16");
-    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s\n\n", "", "KiB", "", "MiB", "GiB", "TB/s",
-           "TB/s", "TFLOP/s", "TFLOP/s");
+    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s\n\n", "", "KiB", "", "MiB", "GiB", "TB/s", "TB/s",
+           "TFLOP/s", "TFLOP/s");
     for (int i = 0; i < n; i++) {
         const struct sim_machine *m = &machines[i];
         printf("%-8s", m->name);
@@ -122,8 +122,9 @@ const struct cli_command cli_machines = {
     .summary = "the machines that --machine knows, and where their numbers are from",
     .operands = "NAME|FILE",
     .operands_max = 1,
-    .about = "Lists the presets, or shows one with the source of each number. In JSON, one machine is\n"
-             "just what a machine file holds.",
+    .about =
+        "Lists the presets, or shows one with the source of each number. In JSON, one machine is\n"
+        "just what a machine file holds.",
     .examples = "  flashlab machines\n"
                 "  flashlab machines a100\n"
                 "  flashlab machines a100 --format json > my.json",

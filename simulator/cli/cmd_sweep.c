@@ -5,6 +5,7 @@
 
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/cli/tour.h"
 #include "simulator/plot.h"
 
 struct sweep_options {
@@ -14,9 +15,8 @@ struct sweep_options {
     const char *csv, *plot;
 };
 
-/* What a bare `flashlab sweep` shows: SRAM from a small one to one that holds K and V whole. */
+/* What a bare `flashlab sweep` shows: with d = 64, SRAM from M = d^2 to half of K. */
 enum { N_DEFAULT = 8192 };
-static const char vary_default[] = "sram=16K..1M*1.4142135623730951";
 
 static enum fa_status add_axis(struct sweep_options *options, const char *text,
                                struct fa_error *error)
@@ -59,15 +59,13 @@ static enum fa_status check_varied(const struct sweep_options *options, struct f
         enum sim_sweep_key key;
         const char *option;
     } fixed[] = {
-        {SIM_SWEEP_N, "n"},       {SIM_SWEEP_N, "nq"},     {SIM_SWEEP_N, "nk"},
-        {SIM_SWEEP_D, "d"},       {SIM_SWEEP_SRAM, "sram"}, {SIM_SWEEP_ALGORITHM, "algorithm"},
+        {SIM_SWEEP_N, "n"}, {SIM_SWEEP_N, "nq"},      {SIM_SWEEP_N, "nk"},
+        {SIM_SWEEP_D, "d"}, {SIM_SWEEP_SRAM, "sram"}, {SIM_SWEEP_ALGORITHM, "algorithm"},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        if (is_varied(options, fixed[i].key) &&
-            cli_given(&options->problem.base, fixed[i].option))
-            return fa_fail(error, FA_BAD_ARGUMENT,
-                           "--%s and --vary %s: expected only one of them", fixed[i].option,
-                           sim_sweep_key_name(fixed[i].key));
+        if (is_varied(options, fixed[i].key) && cli_given(&options->problem.base, fixed[i].option))
+            return fa_fail(error, FA_BAD_ARGUMENT, "--%s and --vary %s: expected only one of them",
+                           fixed[i].option, sim_sweep_key_name(fixed[i].key));
     }
     return FA_OK;
 }
@@ -101,7 +99,7 @@ static enum fa_status complete(struct sweep_options *options, struct fa_error *e
     struct cli_problem *problem = &options->problem;
     enum fa_status status = check_varied(options, error);
     if (!status && options->n_axes == 0)
-        status = add_axis(options, vary_default, error);
+        status = add_axis(options, CLI_FIGURE_SRAM, error);
     if (!status)
         status = add_algorithms(options, error);
     if (status)
@@ -124,18 +122,17 @@ static enum fa_status complete(struct sweep_options *options, struct fa_error *e
 /* A refused point in JSON: what it asked for, and the error. */
 static json_t *refused_json(const struct sim_sweep_point *point, json_t *object)
 {
-    static const char *const counted[] = {"hbm",           "sram",         "footprint",
-                                          "flop",          "tiles_visited", "tiles_masked",
-                                          "tiles_total",   "bounds"};
+    static const char *const counted[] = {"hbm",           "sram",         "footprint",   "flop",
+                                          "tiles_visited", "tiles_masked", "tiles_total", "bounds"};
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         json_object_del(object, counted[i]);
     if (point->result.tiles.br == 0) {
         json_object_set_new(json_object_get(object, "tiles"), "br", json_null());
         json_object_set_new(json_object_get(object, "tiles"), "bc", json_null());
     }
-    json_object_set_new(object, "error",
-                        json_pack("{s:s,s:s}", "code", fa_status_name(point->status), "message",
-                                  point->message));
+    json_object_set_new(
+        object, "error",
+        json_pack("{s:s,s:s}", "code", fa_status_name(point->status), "message", point->message));
     return object;
 }
 
@@ -193,8 +190,7 @@ static void say_refused(const struct sim_sweep *sweep)
 
 static enum fa_status write_outputs(const struct sweep_options *options,
                                     const struct sim_sweep *sweep,
-                                    const struct sim_provenance *provenance,
-                                    struct fa_error *error)
+                                    const struct sim_provenance *provenance, struct fa_error *error)
 {
     enum fa_status status = FA_OK;
     bool json = options->problem.base.format == CLI_JSON_FORMAT;
@@ -254,9 +250,8 @@ static enum fa_status work(struct sweep_options *options, struct fa_error *error
     sweep.dv_follows_d = options->problem.dv < 0;
     sweep.scale_follows_d = !options->problem.scale_given;
     sweep.watch = &progress.watch;
-    struct sim_provenance provenance = {.version = FLASHLAB_VERSION,
-                                        .command = cli_command_line(),
-                                        .threads = sweep.threads};
+    struct sim_provenance provenance = {
+        .version = FLASHLAB_VERSION, .command = cli_command_line(), .threads = sweep.threads};
     status = cli_machine_make(&options->problem, &sweep.base.machine, error);
     if (!status)
         status = check_outputs(options, &sweep, error);
@@ -289,14 +284,21 @@ static int run(const struct cli_command *command, int argc, char **argv)
 }
 
 static const struct cli_option sweep_group_options[] = {
-    {.name = "vary", .value = "KEY=LIST|RANGE", .kind = CLI_OTHER, .set = set_vary,
+    {.name = "vary",
+     .value = "KEY=LIST|RANGE",
+     .kind = CLI_OTHER,
+     .set = set_vary,
      .repeatable = true,
      .help = "KEY is n, d, sram, br, bc or algorithm. LIST: 16K,64K,192K. RANGE: A..B*F (each F "
              "times the one before) or A..B+S. Given several times, all combinations are counted."},
-    {.name = "csv", .value = "FILE", .kind = CLI_FILE,
+    {.name = "csv",
+     .value = "FILE",
+     .kind = CLI_FILE,
      .offset = offsetof(struct sweep_options, csv),
      .help = "Write the table there (standard output, if no figure is asked for)."},
-    {.name = "plot", .value = "F.svg|F.png", .kind = CLI_FILE,
+    {.name = "plot",
+     .value = "F.svg|F.png",
+     .kind = CLI_FILE,
      .offset = offsetof(struct sweep_options, plot),
      .help = "Draw the counts against the bounds with gnuplot; the table and the script stay "
              "beside the figure."},
@@ -313,11 +315,12 @@ const struct cli_command cli_sweep = {
     .name = "sweep",
     .summary = "count over a grid of sizes, and draw the counts against the bounds",
     .operands = "",
-    .about = "Counts every combination of what is varied, on all cores, and writes one CSV line each:\n"
-             "the columns are the keys of `flashlab count --format json`. A combination whose tiles\n"
-             "do not fit keeps its line, with the reason in error.code and error.message.\n"
-             "Defaults: --vary sram=16K..1M (a factor of sqrt 2 apart), standard, flash1 and flash2,\n"
-             "N = 8192, d = 64, the tiles that move the least (--tiles best).",
+    .about =
+        "Counts every combination of what is varied, on all cores, and writes one CSV line each:\n"
+        "the columns are the keys of `flashlab count --format json`. A combination whose tiles\n"
+        "do not fit keeps its line, with the reason in error.code and error.message.\n"
+        "Defaults: --vary sram=16K,24K,32K,48K and so on to 1M; standard, flash1 and flash2;\n"
+        "N = 8192, d = 64; the tiles that move the least (--tiles best).",
     .examples = "  flashlab sweep --plot io.svg\n"
                 "  flashlab sweep --vary sram=16K..256K*2 --vary n=1K,4K,16K --csv grid.csv\n"
                 "  flashlab sweep --vary br=16..256*2 --tiles 64x32 --algorithm flash1,flash2\n"

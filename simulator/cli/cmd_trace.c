@@ -75,8 +75,7 @@ static bool lists_events(const struct trace_options *options)
 static bool wanted(const struct trace_options *options, const struct sim_event *event)
 {
     /* A skip is of no tensor: it is shown where none is asked for. */
-    if (options->tensors &&
-        (event->kind == SIM_SKIP || !(options->tensors >> event->tensor & 1)))
+    if (options->tensors && (event->kind == SIM_SKIP || !(options->tensors >> event->tensor & 1)))
         return false;
     return (!options->kinds || options->kinds >> event->kind & 1) &&
            (options->head < 0 || (uint64_t)options->head == event->head) &&
@@ -168,15 +167,15 @@ static enum fa_status check(const struct trace_options *options, const struct si
                        "--from %" PRId64 ": expected 0 to %" PRIu64 ", the events of the trace",
                        options->from, n);
     if (options->from >= 0 && options->to >= 0 && options->to < options->from)
-        return fa_fail(error, FA_BAD_ARGUMENT, "--to %" PRId64 ": expected --from's %" PRId64
-                                               " or more", options->to, options->from);
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "--to %" PRId64 ": expected --from's %" PRId64 " or more", options->to,
+                       options->from);
     return FA_OK;
 }
 
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-    struct trace_options options = {
-        .head = -1, .i = -1, .j = -1, .from = -1, .to = -1, .at = -1};
+    struct trace_options options = {.head = -1, .i = -1, .j = -1, .from = -1, .to = -1, .at = -1};
     struct fa_error error = {FA_OK, ""};
     struct sim_trace *trace = NULL;
     int exit_status;
@@ -187,9 +186,9 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!status)
         status = check(&options, trace, &error);
     if (!status) {
-        bool good = options.at >= 0           ? print_state(&options, trace)
+        bool good = options.at >= 0          ? print_state(&options, trace)
                     : lists_events(&options) ? print_events(&options, trace)
-                                              : print_summary(&options, trace);
+                                             : print_summary(&options, trace);
         if (!good)
             status = fa_fail(&error, FA_NO_MEMORY, "no memory to print the trace");
     }
@@ -214,23 +213,53 @@ static const char *const *list_tensors(void)
 }
 
 static const struct cli_option trace_options[] = {
-    {.name = "kind", .value = "NAME[,NAME...]", .kind = CLI_OTHER, .set = set_kinds,
+    {.name = "kind",
+     .value = "NAME[,NAME...]",
+     .kind = CLI_OTHER,
+     .set = set_kinds,
      .list_words = list_kinds,
      .help = "List events of these kinds: load, store, compute, alloc, free, skip, refuse."},
-    {.name = "tensor", .value = "NAME[,NAME...]", .kind = CLI_OTHER, .set = set_tensors,
+    {.name = "tensor",
+     .value = "NAME[,NAME...]",
+     .kind = CLI_OTHER,
+     .set = set_tensors,
      .list_words = list_tensors,
      .help = "List events of these tensors: q, k, v, o, lse, l, m, s, p, mask, bias ..."},
-    {.name = "head", .value = "N", .kind = CLI_INTEGER, .offset = AT(head), .max = INT32_MAX,
+    {.name = "head",
+     .value = "N",
+     .kind = CLI_INTEGER,
+     .offset = AT(head),
+     .max = INT32_MAX,
      .help = "List events of this head (batch * heads + head)."},
-    {.name = "i", .value = "N", .kind = CLI_INTEGER, .offset = AT(i), .max = INT32_MAX,
+    {.name = "i",
+     .value = "N",
+     .kind = CLI_INTEGER,
+     .offset = AT(i),
+     .max = INT32_MAX,
      .help = "List events of this query tile."},
-    {.name = "j", .value = "N", .kind = CLI_INTEGER, .offset = AT(j), .max = INT32_MAX,
+    {.name = "j",
+     .value = "N",
+     .kind = CLI_INTEGER,
+     .offset = AT(j),
+     .max = INT32_MAX,
      .help = "List events of this key tile."},
-    {.name = "from", .value = "P", .kind = CLI_INTEGER, .offset = AT(from), .max = INT64_MAX,
+    {.name = "from",
+     .value = "P",
+     .kind = CLI_INTEGER,
+     .offset = AT(from),
+     .max = INT64_MAX,
      .help = "List events from this one on (0)."},
-    {.name = "to", .value = "P", .kind = CLI_INTEGER, .offset = AT(to), .max = INT64_MAX,
+    {.name = "to",
+     .value = "P",
+     .kind = CLI_INTEGER,
+     .offset = AT(to),
+     .max = INT64_MAX,
      .help = "List events up to this one, without it (the end)."},
-    {.name = "at", .value = "P", .kind = CLI_INTEGER, .offset = AT(at), .max = INT64_MAX,
+    {.name = "at",
+     .value = "P",
+     .kind = CLI_INTEGER,
+     .offset = AT(at),
+     .max = INT64_MAX,
      .help = "Show the state after the first P events: what was moved, and what lies on chip."},
 };
 
@@ -243,8 +272,9 @@ const struct cli_command cli_trace = {
     .operands = "FILE",
     .operands_min = 1,
     .operands_max = 1,
-    .about = "Reads a trace that --trace saved. Without options it is summed up; the filters and the\n"
-             "slice list events, numbered from 0; --at shows the machine at one position.",
+    .about =
+        "Reads a trace that --trace saved. Without options it is summed up; the filters and the\n"
+        "slice list events, numbered from 0; --at shows the machine at one position.",
     .examples = "  flashlab run --n 128 --d 16 --tiles 16x16 --trace run.trace\n"
                 "  flashlab trace run.trace\n"
                 "  flashlab trace run.trace --kind load,store --tensor o\n"

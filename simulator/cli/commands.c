@@ -5,19 +5,12 @@
 
 #include "simulator/cli/options.h"
 
-extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_trace, cli_machines,
-    cli_bench, cli_completion;
+extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_trace,
+    cli_machines, cli_tour, cli_bench, cli_completion;
 
 const struct cli_command *const cli_commands[] = {
-    &cli_count,
-    &cli_run,
-    &cli_generate,
-    &cli_sweep,
-    &cli_trace,
-    &cli_machines,
-    &cli_bench,
-    &cli_completion,
-    NULL,
+    &cli_tour,  &cli_count,    &cli_run,   &cli_generate,   &cli_sweep,
+    &cli_trace, &cli_machines, &cli_bench, &cli_completion, NULL,
 };
 
 static char *command_line;
@@ -111,8 +104,8 @@ static void print_json_error(const struct fa_error *error, char *message)
         make_printable(message, true);
         text = json_string(message);
     }
-    json_t *object = json_pack("{s:{s:s,s:o}}", "error", "code", fa_status_name(error->status),
-                               "message", text);
+    json_t *object =
+        json_pack("{s:{s:s,s:o}}", "error", "code", fa_status_name(error->status), "message", text);
     if (object) {
         json_dumpf(object, stdout, JSON_COMPACT);
         fputc('\n', stdout);

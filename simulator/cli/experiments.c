@@ -79,8 +79,8 @@ static enum fa_status write_results(const struct session *session, struct fa_err
 {
     const struct cli_inputs *inputs = &session->inputs;
     const char *folder = session->options->out;
-    enum fa_status status = cli_tensor_write(folder, "o.npy", &inputs->o, inputs->rank,
-                                             inputs->layout, false, error);
+    enum fa_status status =
+        cli_tensor_write(folder, "o.npy", &inputs->o, inputs->rank, inputs->layout, false, error);
     if (status == FA_OK)
         status = cli_tensor_write(folder, "lse.npy", &inputs->lse, inputs->rank, inputs->layout,
                                   true, error);

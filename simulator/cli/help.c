@@ -64,11 +64,13 @@ void cli_print_overview(FILE *file)
           file);
     for (const struct cli_command *const *command = cli_commands; *command; command++)
         fprintf(file, "  %-12s%s\n", (*command)->name, (*command)->summary);
-    fputs("\n"
-          "  flashlab help COMMAND     the command's options and examples, as does --help after it\n"
-          "  flashlab --version        the version\n"
-          "\n"
-          "Try: flashlab count\n"
-          "Exit status: 0 fine; 1 a check failed; 2 bad usage, input or output; 3 a part is missing.\n",
-          file);
+    fputs(
+        "\n"
+        "  flashlab help COMMAND     the command's options and examples, as does --help after it\n"
+        "  flashlab --version        the version\n"
+        "\n"
+        "Try: flashlab count\n"
+        "Exit status: 0 fine; 1 a check failed; 2 bad usage, input or output; 3 a part is "
+        "missing.\n",
+        file);
 }

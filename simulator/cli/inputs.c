@@ -139,10 +139,14 @@ static enum fa_status take_sizes(const struct cli_inputs *inputs, struct cli_pro
         const char *option, *file;
         int64_t given, size;
     } sizes[] = {
-        {"batch", "q.npy", options->batch, q[0]},   {"heads", "q.npy", options->heads, q[1]},
-        {"kv-heads", "k.npy", options->kv_heads, k[1]}, {"n", "q.npy", options->n, q[2]},
-        {"n", "k.npy", options->n, k[2]},           {"nq", "q.npy", options->nq, q[2]},
-        {"nk", "k.npy", options->nk, k[2]},         {"d", "q.npy", options->d, q[3]},
+        {"batch", "q.npy", options->batch, q[0]},
+        {"heads", "q.npy", options->heads, q[1]},
+        {"kv-heads", "k.npy", options->kv_heads, k[1]},
+        {"n", "q.npy", options->n, q[2]},
+        {"n", "k.npy", options->n, k[2]},
+        {"nq", "q.npy", options->nq, q[2]},
+        {"nk", "k.npy", options->nk, k[2]},
+        {"d", "q.npy", options->d, q[3]},
         {"dv", "v.npy", options->dv, v[3]},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -209,9 +213,8 @@ static enum fa_status read_modifier(const char *option, const char *path, enum f
     if (status != FA_OK)
         return fa_fail(error, status, "--%s: %s", option, inner.text);
     if (array.rank > 4) {
-        fa_fail(error, FA_BAD_FILE,
-                "--%s: %s: %d axes: expected at most 4, [batch, heads, nq, nk]", option, path,
-                array.rank);
+        fa_fail(error, FA_BAD_FILE, "--%s: %s: %d axes: expected at most 4, [batch, heads, nq, nk]",
+                option, path, array.rank);
         fa_npy_free(&array);
         return FA_BAD_FILE;
     }
@@ -233,8 +236,8 @@ static enum fa_status make_outputs(struct cli_inputs *inputs, struct fa_error *e
     const int64_t lse[4] = {p->batch, p->heads, p->nq, 1};
     enum fa_status status = cli_tensor_create(&inputs->o, p->dtype, inputs->layout, o, error);
     if (status == FA_OK)
-        status = cli_tensor_create(&inputs->lse, fa_hbm_format(p, FA_LSE), inputs->layout, lse,
-                                   error);
+        status =
+            cli_tensor_create(&inputs->lse, fa_hbm_format(p, FA_LSE), inputs->layout, lse, error);
     if (status == FA_OK) {
         cli_tensor_poison(&inputs->o);
         cli_tensor_poison(&inputs->lse);

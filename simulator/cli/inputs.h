@@ -30,8 +30,8 @@ struct cli_inputs {
 /*
  * Shapes. --in: q.npy, k.npy and v.npy have the same rank, and in the layout's order the axes
  * [batch, heads, seq, d], [heads, seq, d] ([seq, heads, d] in bshd) or [seq, d]; options that say
- * a size must say the files'. Else as the options say, of rank 4. --mask and --bias: 4 axes or fewer
- * leading ones. All float inputs are rounded to --dtype.
+ * a size must say the files'. Else as the options say, of rank 4. --mask and --bias: 4 axes or
+ * fewer leading ones. All float inputs are rounded to --dtype.
  * Errors: those of cli_problem_check, cli_problem_make and fa_npy_read; FA_BAD_FILE for a rank or a
  * shape that does not fit, FA_BAD_ARGUMENT for an option that does not agree with the files,
  * FA_NO_MEMORY, before any is taken, where the tensors and what the algorithms keep beside

@@ -65,7 +65,7 @@ enum fa_status cli_parse_real(const char *text, double *out, struct fa_error *er
     double value = decimal ? strtod(text, &end) : NAN;
     if (!decimal || end == text || *end != '\0')
         return fa_fail(error, FA_BAD_ARGUMENT, "expected a decimal number, as 0.125 or 1e-3");
-    if (errno == ERANGE || !isfinite(value))
+    if (errno == ERANGE)
         return fa_fail(error, FA_TOO_LARGE, "expected a number from 1e-307 to 1e308 in magnitude");
     *out = value;
     return FA_OK;

@@ -35,7 +35,7 @@ static void build_table(const struct cli_command *command, struct table *table)
     for (const struct cli_group *const *group = command->groups; *group; group++) {
         for (int i = 0; i < (*group)->n_options; i++) {
             const struct cli_option *option = &(*group)->options[i];
-            int argument = !option->value          ? no_argument
+            int argument = !option->value           ? no_argument
                            : option->value_optional ? optional_argument
                                                     : required_argument;
             assert(table->n < OPTIONS_MAX);
@@ -69,8 +69,7 @@ static enum fa_status refuse_unknown(const struct table *table, const char *text
 }
 
 /* What getopt_long answered with '?'; optopt and optind say more. */
-static enum fa_status refuse_option(const struct table *table, char **argv,
-                                    struct fa_error *error)
+static enum fa_status refuse_option(const struct table *table, char **argv, struct fa_error *error)
 {
     const char *text = argv[optind - 1];
     if (optopt >= FIRST_VALUE || optopt == HELP_VALUE)

@@ -44,8 +44,7 @@ enum fa_status cli_file_check(const char *path, struct fa_error *error)
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return fa_fail(error, FA_IO, "%s: is not a regular file: it is not written over", path);
     if (access(folder, W_OK | X_OK) != 0)
-        return fa_fail(error, FA_IO, "%s: cannot be made in %s: %s", path, folder,
-                       strerror(errno));
+        return fa_fail(error, FA_IO, "%s: cannot be made in %s: %s", path, folder, strerror(errno));
     return FA_OK;
 }
 

@@ -148,7 +148,8 @@ static enum fa_status set_pass(struct cli_options *options, const char *text,
                                struct fa_error *error)
 {
     if (strcmp(text, "backward") == 0 || strcmp(text, "both") == 0)
-        return fa_fail(error, FA_UNSUPPORTED, "expected forward; this version has no backward pass");
+        return fa_fail(error, FA_UNSUPPORTED,
+                       "expected forward; this version has no backward pass");
     return cli_parse_word(text, pass_words, &problem_of(options)->pass, error);
 }
 
@@ -228,8 +229,8 @@ static const struct cli_option machine_options[] = {
 
 static const struct cli_option input_options[] = {
     {.name = "in", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(in),
-     .help = "Read q.npy, k.npy, v.npy: [batch, heads, seq, d], [heads, seq, d] or [seq, d]. Shapes "
-             "come from the files."},
+     .help = "Read q.npy, k.npy, v.npy: [batch, heads, seq, d], [heads, seq, d] or [seq, d]. "
+             "Shapes come from the files."},
     {.name = "layout", .value = "bhsd|bshd", .kind = CLI_WORD, .offset = AT(layout),
      .words = layout_words,
      .help = "Order of the axes in files, read and written (bhsd): batch, heads, seq, d."},

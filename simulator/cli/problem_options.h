@@ -4,7 +4,7 @@
  * their options.
  *
  *     struct sweep_options { struct cli_problem problem; const char *plot; };
- *     static const struct cli_group *const groups[] = {&cli_problem_group, &cli_machine_group, ...};
+ *     static const struct cli_group *const groups[] = {&cli_problem_group, ..., NULL};
  *     struct sweep_options options = {0};
  *     options.problem = cli_problem_defaults;
  *     if (!cli_begin(command, argc, argv, &options.problem.base, &status)) return status;

@@ -43,8 +43,8 @@ static void draw(struct cli_progress *progress, double done)
 bool cli_progress_tick(struct cli_progress *progress, double done)
 {
     /* Not before 0.3 s, so that short work leaves the screen alone, and ten times a second. */
-    if (progress->on_terminal && done >= 0 && done <= 1 &&
-        seconds_since(&progress->start) > 0.3 && seconds_since(&progress->drawn) > 0.1)
+    if (progress->on_terminal && done >= 0 && done <= 1 && seconds_since(&progress->start) > 0.3 &&
+        seconds_since(&progress->drawn) > 0.1)
         draw(progress, done);
     return !interrupted;
 }

@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* The capacities of the figure, the A100's among them; a bare `flashlab sweep` counts the same. */
+#define CLI_FIGURE_SRAM "sram=16K,24K,32K,48K,64K,96K,128K,192K,256K,384K,512K,768K,1M"
+
 /* How the terminal is to be written to. */
 struct cli_tour {
     FILE *file;

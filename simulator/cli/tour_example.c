@@ -23,7 +23,7 @@ struct glimpse {
 };
 
 struct walk {
-    double scores[N][N], weights[N][N], output[N][D];       /* standard */
+    double scores[N][N], weights[N][N], output[N][D];      /* standard */
     struct glimpse start, absorbed[N], added[N], finished; /* flash2, by key */
 };
 
@@ -124,7 +124,8 @@ static enum fa_status walk_standard(struct walk *walk, struct fa_error *error)
         else if (event->kind == SIM_COMPUTE && event->op == FA_OP_SOFTMAX_ROWS)
             table = (struct table){walk->weights, FA_P, (int64_t)event->i * result.tiles.row_block};
         if (table.cells)
-            status = sim_experiment_replay(&example.experiment, e + 1, look_at_table, &table, error);
+            status =
+                sim_experiment_replay(&example.experiment, e + 1, look_at_table, &table, error);
     }
     sim_trace_free(example.trace);
     return status;
@@ -182,12 +183,13 @@ static void print_row(FILE *file, const double *row)
     fprintf(file, "[ %-6s %-6s]", number(row[0], a), number(row[1], b));
 }
 
+/* `name` fills 20 columns, whatever its bytes. */
 static void print_matrix(const struct cli_tour *tour, const char *name, const double cells[N][N],
                          const char *meaning)
 {
-    fprintf(tour->file, "  %-22s", name);
+    fprintf(tour->file, "  %s", name);
     print_row(tour->file, cells[0]);
-    fprintf(tour->file, "   %s\n  %-22s", meaning, "");
+    fprintf(tour->file, "   %s\n  %-20s", meaning, "");
     print_row(tour->file, cells[1]);
     fputs("\n\n", tour->file);
 }
@@ -220,15 +222,16 @@ static void print_introduction(const struct cli_tour *tour)
 
 static void print_standard(const struct cli_tour *tour, const struct walk *walk)
 {
-    print_matrix(tour, cli_tour_pick(tour, "scores   S = Q Kᵀ", "scores   S = Q K^T"),
+    print_matrix(tour, cli_tour_pick(tour, "scores   S = Q Kᵀ   ", "scores   S = Q K^T  "),
                  walk->scores, "a row for each query, a column a key");
-    print_matrix(tour, "weights  P", walk->weights, "exp of each score, over its row's sum");
-    print_matrix(tour, "output   O = P V", walk->output, "here V picks, so O = P");
+    print_matrix(tour, "weights  P          ", walk->weights,
+                 "exp of each score, over its row's sum");
+    print_matrix(tour, "output   O = P V    ", walk->output, "V is the identity, so O = P");
 }
 
 static void print_flash(const struct cli_tour *tour, const struct walk *walk)
 {
-    char factor_text[32], l_text[32], lse[32], m0[32], m1[32], l1[32];
+    char factor_text[32], l_text[32], lse[32], m0[32], m1[32], l0[32], p1[32];
     const char *dash = cli_tour_pick(tour, "−", "-");
     double factor[N];
     /* What the second key does to the sums of the first: read from O itself. */
@@ -254,14 +257,15 @@ static void print_flash(const struct cli_tour *tour, const struct walk *walk)
     number(walk->added[1].l[0], l_text);
     fprintf(tour->file,
             "\n\nWhen a larger score arrives, all that was summed before shrinks by one factor,\n"
-            "exp(m old %s m new) = %s. So l becomes %s x 1 + 1 = %s, and O likewise. The\n"
-            "division by l comes once, at the end, and the row of O is the one above.\n",
-            dash, factor_text, factor_text, l_text);
+            "exp(m old %s m new) = %s. So l becomes %s x %s + %s = %s, and O likewise.\n"
+            "The division by l comes once, at the end: the same row of O as above.\n\n",
+            dash, factor_text, factor_text, number(walk->added[0].l[0], l0),
+            number(walk->absorbed[1].p[0], p1), l_text);
     fprintf(tour->file,
             "The second query goes the same way: m %s, then %s; factor %s; l %s.\n"
             "A row's m + ln l, its log-sum-exp or LSE, is kept for training: here %s.\n",
             number(walk->added[0].m[1], m0), number(walk->added[1].m[1], m1),
-            number(factor[1], factor_text), number(walk->added[1].l[1], l1),
+            number(factor[1], factor_text), number(walk->added[1].l[1], l_text),
             number(walk->finished.lse[0], lse));
 }
 

@@ -27,8 +27,7 @@ static json_t *traffic(const struct sim_counters *counters, const struct fa_prob
             continue;
         json_object_set_new(by_tensor, fa_tensor_name(tensor),
                             json_pack("{s:o,s:o}", "read",
-                                      volume(sim_counters_read(counters, problem, tensor)),
-                                      "write",
+                                      volume(sim_counters_read(counters, problem, tensor)), "write",
                                       volume(sim_counters_write(counters, problem, tensor))));
     }
     return json_pack("{s:o,s:o,s:o}", "read", volume(sim_counters_read_all(counters, problem)),
@@ -42,9 +41,8 @@ static bool put_counters(json_t *object, const struct sim_counters *counters,
 {
     return json_object_set_new(object, "hbm", traffic(counters, problem)) == 0 &&
            json_object_set_new(object, "flop",
-                               json_pack("{s:o,s:o,s:o}", "matmul",
-                                         integer(counters->flops.matmul), "exp",
-                                         integer(counters->flops.exp), "other",
+                               json_pack("{s:o,s:o,s:o}", "matmul", integer(counters->flops.matmul),
+                                         "exp", integer(counters->flops.exp), "other",
                                          integer(counters->flops.other))) == 0 &&
            json_object_set_new(object, "tiles_visited", integer(counters->tiles_visited)) == 0 &&
            json_object_set_new(object, "tiles_masked", integer(counters->tiles_masked)) == 0 &&
@@ -72,11 +70,10 @@ json_t *cli_trace_summary_json(const struct cli_trace_summary *summary)
     for (int kind = 0; kind < SIM_EVENT_KINDS && good; kind++)
         good = json_object_set_new(kinds, sim_event_kind_name((enum sim_event_kind)kind),
                                    integer(summary->by_kind[kind])) == 0;
-    good = good && json_object_set_new(object, "schema",
-                                       json_string("flashlab.trace-summary/1")) == 0 &&
+    good = good &&
+           json_object_set_new(object, "schema", json_string("flashlab.trace-summary/1")) == 0 &&
            json_object_set_new(object, "header", header_json(summary->trace)) == 0 &&
-           json_object_set_new(object, "events",
-                               integer(sim_trace_length(summary->trace))) == 0 &&
+           json_object_set_new(object, "events", integer(sim_trace_length(summary->trace))) == 0 &&
            json_object_set(object, "by_kind", kinds) == 0 &&
            put_counters(object, &summary->end.counters, &header->problem) &&
            json_object_set_new(object, "sram",
@@ -114,25 +111,23 @@ json_t *cli_trace_event_json(const struct sim_trace *trace, uint64_t index)
         moves ? integer(event->column) : json_null(), "rows",
         skip ? json_null() : integer(event->rows), "columns",
         skip ? json_null() : integer(event->columns), "place",
-        skip ? json_null() : integer(event->place), "visits",
-        (int)(event->flags & SIM_VISITS), "cut", (int)(event->flags & SIM_CUT), "phase",
-        algorithm->phases[step->phase], "step", step->line, "text", step->text, "file",
-        algorithm->file, "line", integer(event->line));
+        skip ? json_null() : integer(event->place), "visits", (int)(event->flags & SIM_VISITS),
+        "cut", (int)(event->flags & SIM_CUT), "phase", algorithm->phases[step->phase], "step",
+        step->line, "text", step->text, "file", algorithm->file, "line", integer(event->line));
 }
 
 static json_t *resident_json(enum fa_tensor_id id, const struct sim_resident *tile)
 {
     bool empty = tile->held_rows == 0 || tile->held_columns == 0, loaded = tile->loaded && !empty;
-    return json_pack("{s:s,s:s?,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "tile",
-                     fa_tensor_name(id), "holds",
-                     empty ? NULL : fa_tensor_name((enum fa_tensor_id)tile->holds), "place",
-                     integer(tile->place), "bytes", integer(tile->bytes), "rows",
-                     integer(tile->rows), "columns", integer(tile->columns), "held_rows",
-                     integer(tile->held_rows), "held_columns", integer(tile->held_columns),
-                     "loaded", (int)loaded, "changed", (int)tile->changed, "head",
-                     loaded ? integer(tile->head) : json_null(), "row",
-                     loaded ? integer(tile->row) : json_null(), "column",
-                     loaded ? integer(tile->column) : json_null());
+    return json_pack(
+        "{s:s,s:s?,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o}", "tile", fa_tensor_name(id),
+        "holds", empty ? NULL : fa_tensor_name((enum fa_tensor_id)tile->holds), "place",
+        integer(tile->place), "bytes", integer(tile->bytes), "rows", integer(tile->rows), "columns",
+        integer(tile->columns), "held_rows", integer(tile->held_rows), "held_columns",
+        integer(tile->held_columns), "loaded", (int)loaded, "changed", (int)tile->changed, "head",
+        loaded ? integer(tile->head) : json_null(), "row",
+        loaded ? integer(tile->row) : json_null(), "column",
+        loaded ? integer(tile->column) : json_null());
 }
 
 json_t *cli_trace_state_json(const struct sim_trace *trace, uint64_t position)
@@ -144,8 +139,8 @@ json_t *cli_trace_state_json(const struct sim_trace *trace, uint64_t position)
     sim_trace_seek(trace, position, &state);
     for (int id = 0; id < FA_TENSORS && good; id++) {
         if (state.on_chip[id].live)
-            good = json_array_append_new(on_chip, resident_json((enum fa_tensor_id)id,
-                                                                &state.on_chip[id])) == 0;
+            good = json_array_append_new(
+                       on_chip, resident_json((enum fa_tensor_id)id, &state.on_chip[id])) == 0;
     }
     good = good &&
            json_object_set_new(object, "schema", json_string("flashlab.trace-state/1")) == 0 &&
@@ -153,8 +148,8 @@ json_t *cli_trace_state_json(const struct sim_trace *trace, uint64_t position)
            put_counters(object, &state.counters, &sim_trace_get_header(trace)->problem) &&
            json_object_set_new(object, "sram",
                                json_pack("{s:o,s:o}", "live_bytes", integer(state.sram_bytes),
-                                         "peak_bytes",
-                                         integer(state.counters.sram_peak_bytes))) == 0 &&
+                                         "peak_bytes", integer(state.counters.sram_peak_bytes))) ==
+               0 &&
            json_object_set(object, "on_chip", on_chip) == 0;
     json_decref(on_chip);
     if (!good) {

@@ -69,8 +69,9 @@ static void print_work(FILE *file, const struct sim_counters *counters)
 static void print_header(FILE *file, const struct sim_trace_header *header)
 {
     const struct fa_problem *p = &header->problem;
-    fprintf(file, "%s: batch %" PRId64 ", heads %" PRId64 ", K/V heads %" PRId64 ", Nq %" PRId64
-                  ", Nk %" PRId64 ", d %" PRId64 ", dv %" PRId64 ", %s\n",
+    fprintf(file,
+            "%s: batch %" PRId64 ", heads %" PRId64 ", K/V heads %" PRId64 ", Nq %" PRId64
+            ", Nk %" PRId64 ", d %" PRId64 ", dv %" PRId64 ", %s\n",
             header->algorithm->name, p->batch, p->heads, p->kv_heads, p->nq, p->nk, p->d, p->dv,
             fa_dtype_name(p->dtype));
     fprintf(file, "  Scale    %.17g; causal: %s", p->scale, fa_causal_name(p->causal));
@@ -134,9 +135,8 @@ void cli_trace_print_event(FILE *file, const struct sim_trace *trace, uint64_t i
     if (event->kind != SIM_SKIP)
         snprintf(tile, sizeof tile, "%u x %u", (unsigned)event->rows, (unsigned)event->columns);
     if (event->kind == SIM_LOAD || event->kind == SIM_STORE)
-        snprintf(what, sizeof what, "%s row %u, column %u",
-                 event->kind == SIM_LOAD ? "from" : "to", (unsigned)event->row,
-                 (unsigned)event->column);
+        snprintf(what, sizeof what, "%s row %u, column %u", event->kind == SIM_LOAD ? "from" : "to",
+                 (unsigned)event->row, (unsigned)event->column);
     else if (event->kind == SIM_COMPUTE)
         snprintf(what, sizeof what, "%s%s%s", fa_op_name((enum fa_op)event->op),
                  event->flags & SIM_VISITS ? ", visits the tile" : "",
@@ -146,10 +146,10 @@ void cli_trace_print_event(FILE *file, const struct sim_trace *trace, uint64_t i
     fprintf(file, "%8" PRIu64 "  head %-3" PRIu64, index, (uint64_t)event->head);
     print_tile_index(file, "i", event->i);
     print_tile_index(file, "j", event->j);
-    fprintf(file, " %-8s%-7s%-12s %-30s %s:%u\n",
+    fprintf(file, " %-8s%-7s%-12s %-30s %s (%s:%u)\n",
             sim_event_kind_name((enum sim_event_kind)event->kind),
             event->kind == SIM_SKIP ? "" : fa_tensor_name((enum fa_tensor_id)event->tensor), tile,
-            what, step->line, (unsigned)event->line);
+            what, step->line, algorithm->file, (unsigned)event->line);
 }
 
 static void print_resident(FILE *file, enum fa_tensor_id id, const struct sim_resident *tile)
@@ -191,7 +191,8 @@ void cli_trace_print_state(FILE *file, const struct sim_trace *trace, uint64_t p
     print_number(file, 0, state.counters.sram_peak_bytes);
     fputs(" at most so far\n", file);
     if (state.sram_bytes > 0)
-        fprintf(file, "  %8s %8s  %-7s %-15s %s\n", "at byte", "bytes", "tile", "room for", "holds");
+        fprintf(file, "  %8s %8s  %-7s %-15s %s\n", "at byte", "bytes", "tile", "room for",
+                "holds");
     for (int id = 0; id < FA_TENSORS; id++) {
         if (state.on_chip[id].live)
             print_resident(file, (enum fa_tensor_id)id, &state.on_chip[id]);
