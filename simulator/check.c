@@ -221,18 +221,21 @@ static void locate_worst(const struct checker *checker, struct sim_check *check)
 static struct sim_check conclude(const struct checker *checker, const struct part *sum,
                                  double error_factor)
 {
-    bool f64 = checker->problem->dtype == FA_F64;
-    double o_roundoff = fa_dtype_roundoff(checker->problem->dtype);
-    double lse_roundoff = fa_dtype_roundoff(f64 ? FA_F64 : FA_F32);
+    const struct fa_problem *p = checker->problem;
+    double o_roundoff = fa_dtype_roundoff(p->dtype);
+    double roundoff = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
+    double o_most = sum->naive_o.max_abs_expected, lse_most = sum->naive_lse.max_abs_expected;
+    double o_error = fmax(sum->naive_o.max_abs_error, roundoff * sqrt((double)p->nk) * o_most);
+    double lse_error = fmax(sum->naive_lse.max_abs_error,
+                            roundoff * sqrt((double)p->d) *
+                                (sum->naive_lse.n > 0 && p->nk > 0 ? fmax(1, lse_most) : 0));
     struct sim_check check = {
         .rows = sum->naive_lse.n,
         .sampled = checker->sampled,
         .o = sum->o,
         .lse = sum->lse,
-        .o_budget = 2 * error_factor * sum->naive_o.max_abs_error +
-                    2 * o_roundoff * sum->naive_o.max_abs_expected,
-        .lse_budget = 2 * error_factor * sum->naive_lse.max_abs_error +
-                      2 * lse_roundoff * sum->naive_lse.max_abs_expected,
+        .o_budget = 2 * error_factor * o_error + 2 * o_roundoff * o_most,
+        .lse_budget = 2 * error_factor * lse_error + 2 * roundoff * lse_most,
     };
     check.pass = fa_comparison_within(&check.o, check.o_budget) &&
                  fa_comparison_within(&check.lse, check.lse_budget);

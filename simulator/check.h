@@ -43,13 +43,15 @@ void sim_check_sample(const struct fa_problem *problem, int64_t head,
  * compared) with the oracle on q, k, v as stored. It passes if no element is NaN or infinite on
  * one side only, and no error is above its budget:
  *
- *   budget = 2 error_factor e + 2 u x
+ *   budget = 2 error_factor max(e, e0) + 2 u x
  *
  * where e is the largest error of fa_naive_rows on the same rows (elements in which the naive run
  * itself is NaN or infinite where the oracle is not, or the other way round, are left out: f16
  * scores may overflow), x the oracle's largest finite absolute value, and u the unit roundoff: of
  * the problem's dtype for O; for LSE, which is never stored narrower, of f32, or f64 if that is
- * the dtype. error_factor is what an algorithm is allowed over the naive run (flash1 in 16 bits
+ * the dtype. e0 is what rounding the sums of an attention in that arithmetic (unit roundoff w: of
+ * f32, or f64) costs as a random walk, w sqrt(nk) x for O and w sqrt(d) max(1, x) for LSE: a naive
+ * run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what an algorithm is allowed over the naive run (flash1 in 16 bits
  * rounds O at each of Tc stores: sqrt(Tc)).
  *
  * threads >= 1. watch may be NULL; its tick is called by one thread at a time.
