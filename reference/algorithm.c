@@ -37,7 +37,10 @@ static void unit_done(struct execution *execution, const struct fa_port *port)
     if (port->status != FA_OK)
         execution->stop = true;
     if (execution->watch && execution->watch->tick &&
-        !execution->watch->tick(execution->watch->context, execution->done / execution->total))
+        !execution->watch->tick(execution->watch->context,
+                                execution->done < execution->total
+                                    ? execution->done / execution->total
+                                    : 1))
         execution->stop = true;
 }
 
@@ -71,21 +74,48 @@ static void run_units(struct execution *execution, int phase, int64_t first_head
     }
 }
 
+static bool by_group(const struct fa_algorithm *algorithm, int phase)
+{
+    return algorithm->by_group && algorithm->by_group[phase];
+}
+
+int64_t fa_execution_heads(const struct fa_algorithm *algorithm, const struct fa_problem *problem)
+{
+    return problem->batch * (algorithm->by_group ? problem->kv_heads : problem->heads);
+}
+
+/* One phase for the heads [first, end), which are K/V heads where the algorithm has groups. */
+static void run_phase(struct execution *execution, int phase, int64_t first, int64_t end)
+{
+    const struct fa_algorithm *algorithm = execution->algorithm;
+    const struct fa_problem *problem = &execution->ports[0]->run->problem;
+    int64_t group = 1;
+    if (algorithm->by_group && !by_group(algorithm, phase))
+        group = problem->heads / problem->kv_heads;
+    run_units(execution, phase, first * group, end * group,
+              algorithm->units(execution->ports[0]->run, phase));
+}
+
 enum fa_status fa_execute(const struct fa_algorithm *algorithm, struct fa_port *const *ports,
                           int n_ports, int64_t heads, const struct fa_watch *watch,
                           struct fa_error *error)
 {
     const struct fa_run *run = ports[0]->run;
     struct execution execution = {algorithm, ports, n_ports, watch, 0, 0, false};
+    /* One S and P for all heads are used by one head at a time; else workers want all there is. */
+    bool shared = run->tensor[FA_S].data && run->tensor[FA_S].stride[1] == 0;
+    bool phase_by_phase = algorithm->n_phases == 1 || (n_ports > 1 && !shared);
 
-    for (int phase = 0; phase < algorithm->n_phases; phase++)
-        execution.total += (double)algorithm->units(run, phase) * (double)heads;
-    if (algorithm->n_phases == 1) {
-        run_units(&execution, 0, 0, heads, algorithm->units(run, 0));
+    if (heads > 0)
+        for (int phase = 0; phase < algorithm->n_phases; phase++)
+            execution.total += (double)algorithm->units(run, phase) * (double)heads;
+    if (phase_by_phase && heads > 0) {
+        for (int phase = 0; phase < algorithm->n_phases && !execution.stop; phase++)
+            run_phase(&execution, phase, 0, heads);
     } else {
         for (int64_t head = 0; head < heads && !execution.stop; head++)
             for (int phase = 0; phase < algorithm->n_phases && !execution.stop; phase++)
-                run_units(&execution, phase, head, head + 1, algorithm->units(run, phase));
+                run_phase(&execution, phase, head, head + 1);
     }
     for (int p = 0; p < n_ports; p++)
         if (ports[p]->status != FA_OK) {
@@ -158,7 +188,26 @@ static enum fa_status take_inputs(struct fa_run *run, const struct fa_tensor *gi
         run->tensor[FA_MASK] = *p->mask;
         run->tensor[FA_MASK].memory = NULL;
     }
+    if (p->dropout_keep) {
+        run->tensor[FA_DROPOUT] = *p->dropout_keep;
+        run->tensor[FA_DROPOUT].memory = NULL;
+    }
     return FA_OK;
+}
+
+/* A tiled algorithm skips whole blocks, so its tiles are the blocks. */
+static enum fa_status check_blocks(const struct fa_algorithm *algorithm,
+                                   const struct fa_problem *problem, const struct fa_tiles *tiles,
+                                   struct fa_error *error)
+{
+    const struct fa_block_mask *blocks = problem->blocks;
+    if (!blocks || algorithm == &fa_standard || algorithm == &fa_standard_backward ||
+        (blocks->br == tiles->br && blocks->bc == tiles->bc))
+        return FA_OK;
+    return fa_fail(error, FA_BAD_ARGUMENT,
+                   "the block mask has blocks of %" PRId64 "x%" PRId64 ", the run tiles of %" PRId64
+                   "x%" PRId64 ": expected the same",
+                   blocks->br, blocks->bc, tiles->br, tiles->bc);
 }
 
 /* A tensor that the algorithm keeps in HBM for itself. */
@@ -202,6 +251,13 @@ enum fa_status fa_run_open(struct fa_run *run, const struct fa_algorithm *algori
                        "tiles of %" PRId64 " x %" PRId64 " (row-wise %" PRId64 " x %" PRId64
                        "): expected 1 or more each",
                        tiles->br, tiles->bc, tiles->row_block, tiles->column_chunk);
+    status = check_blocks(algorithm, problem, tiles, error);
+    if (status != FA_OK)
+        return status;
+    if (problem->dropout_p > 0 && algorithm == &fa_fused_save_p)
+        return fa_fail(error, FA_UNSUPPORTED,
+                       "fused-save-p takes no dropout: its stored P would have to be two; use "
+                       "standard, flash1 or flash2");
     if (with_data && (!k || !v || !o || !k->data || !v->data || !o->data))
         return fa_fail(error, FA_BAD_ARGUMENT, "k, v and o need data where q has it");
     for (int id = 0; id < FA_HBM_TENSORS; id++)
@@ -219,6 +275,11 @@ enum fa_status fa_run_open(struct fa_run *run, const struct fa_algorithm *algori
         if (status == FA_OK)
             status = make_own(&made, FA_M, 1, with_data, false, error);
     }
+    if (status == FA_OK && algorithm == &fa_standard && problem->dropout_p > 0) {
+        status = make_own(&made, FA_PD, problem->nk, with_data, !keep, error);
+        if (status == FA_OK && !problem->dropout_keep)
+            status = make_own(&made, FA_DROPOUT, problem->nk, with_data, !keep, error);
+    }
     if (status != FA_OK) {
         fa_run_close(&made);
         return status;
@@ -226,6 +287,50 @@ enum fa_status fa_run_open(struct fa_run *run, const struct fa_algorithm *algori
     if (lse && !algorithm->stores_lse) {
         made.lse_outside = made.tensor[FA_LSE];
         made.tensor[FA_LSE] = nothing;
+    }
+    *run = made;
+    return FA_OK;
+}
+
+enum fa_status fa_run_open_backward(struct fa_run *run, const struct fa_algorithm *algorithm,
+                                    const struct fa_run *forward, const struct fa_tiles *tiles,
+                                    const struct fa_tensor *dout, const struct fa_tensor *dq,
+                                    const struct fa_tensor *dk, const struct fa_tensor *dv,
+                                    struct fa_error *error)
+{
+    const struct fa_problem *p = &forward->problem;
+    const struct {
+        enum fa_tensor_id id, like;
+        const struct fa_tensor *given;
+    } wanted[] = {{FA_DO, FA_O, dout}, {FA_DQ, FA_Q, dq}, {FA_DK, FA_K, dk}, {FA_DV, FA_V, dv}};
+    static const enum fa_tensor_id own[] = {FA_DP, FA_DS, FA_DELTA};
+    bool with_data = dout && dout->data;
+    struct fa_run made = *forward;
+    enum fa_status status = check_blocks(algorithm, p, tiles, error);
+
+    made.tiles = *tiles;
+    made.backward = true;
+    for (int id = 0; id < FA_HBM_TENSORS; id++)
+        made.tensor[id].memory = NULL; /* the forward run's */
+    if (status == FA_OK && with_data && (!dq || !dk || !dv))
+        status = fa_fail(error, FA_BAD_ARGUMENT, "dq, dk and dv need data where dout has it");
+    for (size_t n = 0; n < sizeof wanted / sizeof *wanted && status == FA_OK; n++) {
+        const int64_t *shape = forward->tensor[wanted[n].like].shape;
+        made.tensor[wanted[n].id] = fa_tensor_view(p->dtype, shape, NULL);
+        if (!wanted[n].given)
+            continue;
+        status = check_input(p, fa_tensor_name(wanted[n].id), wanted[n].given, shape, p->dtype,
+                             error);
+        made.tensor[wanted[n].id] = *wanted[n].given;
+        made.tensor[wanted[n].id].memory = NULL;
+    }
+    for (size_t n = 0; n < sizeof own / sizeof *own && status == FA_OK; n++)
+        if (algorithm->own & FA_BIT(own[n]))
+            status = make_own(&made, own[n], own[n] == FA_DELTA ? 1 : p->nk, with_data, false,
+                              error);
+    if (status != FA_OK) {
+        fa_run_close(&made);
+        return status;
     }
     *run = made;
     return FA_OK;
@@ -247,7 +352,8 @@ void fa_run_finish(struct fa_run *run, const struct fa_algorithm *algorithm)
 
 void fa_run_close(struct fa_run *run)
 {
-    static const enum fa_tensor_id own[] = {FA_S, FA_P, FA_L, FA_M, FA_LSE};
+    static const enum fa_tensor_id own[] = {FA_S, FA_P, FA_L, FA_M, FA_LSE, FA_PD, FA_DROPOUT,
+                                          FA_DP, FA_DS, FA_DELTA};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         if (run->tensor[own[n]].memory)
             fa_tensor_free(&run->tensor[own[n]]);

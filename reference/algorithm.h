@@ -33,9 +33,15 @@ struct fa_algorithm {
     bool stores_weights;
     bool stores_statistics;    /* l and m exist in HBM */
     bool stores_lse;           /* LSE is stored by the pass; else it is formed outside */
+    uint32_t own;              /* FA_BITs: other tensors that it keeps in HBM for itself */
+    const bool *by_group;      /* of each phase, whether its units are of a K/V head; NULL: none */
+    const struct fa_algorithm *backward; /* of a forward pass */
     int64_t (*units)(const struct fa_run *run, int phase);
     void (*unit)(struct fa_port *port, int phase, int64_t head, int64_t index);
 };
+
+/* The backward passes; that of fa_fused_save_p is fa_standard's. */
+extern const struct fa_algorithm fa_standard_backward, fa_flash1_backward, fa_flash2_backward;
 
 extern const struct fa_algorithm fa_standard;     /* S and P go through HBM */
 extern const struct fa_algorithm fa_flash1;       /* K/V outside: FlashAttention, Algorithm 1 */
@@ -49,8 +55,9 @@ extern const struct fa_algorithm *const fa_algorithms[FA_ALGORITHMS];
 const struct fa_algorithm *fa_algorithm_find(const char *name);
 
 /*
- * Runs the units of heads [0, heads) phase by phase: ports[0 .. n_ports) are workers, opened on
- * one run. With one port the order is fixed: by head, then phase, then unit.
+ * Runs the units of the first `heads` heads (of K/V heads, with their groups, where the algorithm has
+ * phases by group) phase by phase: ports[0 .. n_ports) are workers, opened on one run. With one port
+ * the order is fixed: by head or group, then phase, then unit.
  *
  * `tick` (may be NULL) is called now and then, from one worker at a time, with the share done in
  * 0..1; it returns false to cancel. Errors: the first failing port's, FA_CANCELLED.
@@ -79,6 +86,20 @@ enum fa_status fa_run_open(struct fa_run *run, const struct fa_algorithm *algori
                            const struct fa_tensor *q, const struct fa_tensor *k,
                            const struct fa_tensor *v, const struct fa_tensor *o,
                            const struct fa_tensor *lse, bool keep, struct fa_error *error);
+
+/* The K/V heads, or the query heads, over the batch: what fa_execute is told to run for all. */
+int64_t fa_execution_heads(const struct fa_algorithm *algorithm, const struct fa_problem *problem);
+
+/*
+ * A backward run after a forward one, whose tensors (q k v o, lse or l and m, p, all heads' own: it
+ * was opened with `keep`) it reads; the forward run outlives it. dout, dq, dk, dv: shapes of o, q, k,
+ * v, in the problem's dtype; NULL to count only. Errors as fa_run_open.
+ */
+enum fa_status fa_run_open_backward(struct fa_run *run, const struct fa_algorithm *algorithm,
+                                    const struct fa_run *forward, const struct fa_tiles *tiles,
+                                    const struct fa_tensor *dout, const struct fa_tensor *dq,
+                                    const struct fa_tensor *dk, const struct fa_tensor *dv,
+                                    struct fa_error *error);
 
 /* Forms LSE outside the machine where the algorithm leaves only l and m (flash1): call it after
  * fa_execute and before fa_run_close. */

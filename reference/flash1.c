@@ -3,12 +3,13 @@
  * each visit; O is normalised at all times.
  */
 #include "reference/algorithm.h"
+#include "reference/dropout.h"
 #include "reference/scores.h"
 #include "reference/verbs.h"
 #include "reference/visibility.h"
 
 enum { RESERVE, START, STORE_START, LOAD_KV, SKIP, LOAD_Q, SCORE, MODIFY, TILE_SOFTMAX, UPDATE,
-       ACCUMULATE, STORE_O, STORE_STATISTICS, STEPS };
+       DROP, ACCUMULATE, STORE_O, STORE_STATISTICS, STEPS };
 
 static const struct fa_step steps[STEPS] = {
     [RESERVE] = {"Algorithm 1, line 1", "reserve Q_i, O_i, l_i, m_i, K_j, V_j, S_ij on chip", 0},
@@ -24,6 +25,7 @@ static const struct fa_step steps[STEPS] = {
     [UPDATE] = {"Algorithm 1, lines 11 and 12",
                 "m_new = max(m, m~), l_new = exp(m - m_new) l + exp(m~ - m_new) l~, "
                 "O_i = (l / l_new) exp(m - m_new) O_i, P = exp(m~ - m_new) / l_new P", 0},
+    [DROP] = {"Algorithm 2, line 14", "P: what dropout dropped is 0, the rest over 1 - p", 0},
     [ACCUMULATE] = {"Algorithm 1, line 12", "O_i = O_i + P V_j", 0},
     [STORE_O] = {"Algorithm 1, line 12", "store O_i", 0},
     [STORE_STATISTICS] = {"Algorithm 1, line 13", "store l_i, m_i", 0},
@@ -77,6 +79,12 @@ FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bo
     fa_compute(port, FA_OP_TILE_SOFTMAX);
     fa_step(port, UPDATE);
     fa_compute(port, FA_OP_UPDATE);
+    if (fa_dropout_any(port->run)) {
+        fa_step(port, DROP);
+        fa_dropout_load(port, i, j);
+        fa_compute(port, FA_OP_DROPOUT);
+        FA_KNOWN(port, counting);
+    }
     fa_step(port, ACCUMULATE);
     fa_compute(port, FA_OP_ACCUMULATE);
     fa_step(port, STORE_O);
@@ -95,13 +103,18 @@ static void key_block(struct fa_port *port, int64_t head, int64_t j)
 
     fa_at(port, head, -1, j);
     fa_step(port, LOAD_KV);
-    if (seen.first < seen.end) {
+    if (fa_column_is_visited(run, j, seen)) {
         fa_load(port, FA_K, j * run->tiles.bc, 0);
         fa_load(port, FA_V, j * run->tiles.bc, 0);
     }
     fa_step(port, SKIP);
     fa_skip(port, 0, seen.first, j, j + 1);
     for (int64_t i = seen.first; i < seen.end; i++) {
+        if (!fa_block_visits(run, i, j)) {
+            fa_step(port, SKIP);
+            fa_skip(port, i, i + 1, j, j + 1);
+            continue;
+        }
         if (port->count_only)
             visit(port, head, i, j, fa_outside(whole, i), true);
         else
@@ -135,6 +148,7 @@ static void one_head(struct fa_port *port, int phase, int64_t head, int64_t inde
     fa_alloc(port, FA_TILE_M, rows, 1);
     fa_alias(port, FA_P, FA_S);
     fa_scores_alloc(port, rows, columns);
+    fa_dropout_alloc(port, rows, columns);
 
     store_start(port, head);
     /*
@@ -145,6 +159,7 @@ static void one_head(struct fa_port *port, int phase, int64_t head, int64_t inde
     for (int64_t j = 0; j < key_tiles; j++)
         key_block(port, head, j);
 
+    fa_dropout_free(port);
     fa_scores_free(port);
     fa_free(port, FA_TILE_M);
     fa_free(port, FA_TILE_L);
@@ -167,6 +182,7 @@ const struct fa_algorithm fa_flash1 = {
     .n_phases = 1,
     .phases = phases,
     .stores_statistics = true,
+    .backward = &fa_flash1_backward,
     .units = units,
     .unit = one_head,
 };

@@ -3,11 +3,12 @@
  * until its row block is done; it is divided by l once, and LSE is stored.
  */
 #include "reference/algorithm.h"
+#include "reference/dropout.h"
 #include "reference/scores.h"
 #include "reference/verbs.h"
 #include "reference/visibility.h"
 
-enum { RESERVE, LOAD_Q, START, SKIP, LOAD_KV, SCORE, MODIFY, ABSORB, ACCUMULATE, FINISH,
+enum { RESERVE, LOAD_Q, START, SKIP, LOAD_KV, SCORE, MODIFY, ABSORB, DROP, ACCUMULATE, FINISH,
        STORE_O, STORE_LSE, STEPS };
 
 static const struct fa_step steps[STEPS] = {
@@ -21,6 +22,7 @@ static const struct fa_step steps[STEPS] = {
     [ABSORB] = {"Algorithm 1, line 9",
                 "m_new = max(m, rowmax S), P = exp(S - m_new), l = exp(m - m_new) l + rowsum P, "
                 "O_i = exp(m - m_new) O_i", 0},
+    [DROP] = {"after Algorithm 1, line 9", "P: what dropout dropped is 0, the rest over 1 - p", 0},
     [ACCUMULATE] = {"Algorithm 1, line 10", "O_i = O_i + P V_j", 0},
     [FINISH] = {"Algorithm 1, lines 12 and 13", "O_i = O_i / l_i, LSE_i = m_i + ln l_i", 0},
     [STORE_O] = {"Algorithm 1, line 14", "store O_i", 0},
@@ -55,6 +57,12 @@ FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bo
     FA_KNOWN(port, counting);
     fa_step(port, ABSORB);
     fa_compute(port, FA_OP_ABSORB);
+    if (fa_dropout_any(port->run)) {
+        fa_step(port, DROP);
+        fa_dropout_load(port, i, j);
+        fa_compute(port, FA_OP_DROPOUT);
+        FA_KNOWN(port, counting);
+    }
     fa_step(port, ACCUMULATE);
     fa_compute(port, FA_OP_ACCUMULATE);
 }
@@ -82,9 +90,10 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_alias(port, FA_P, FA_S);
     fa_alias(port, FA_LSE, FA_M);
     fa_scores_alloc(port, rows, columns);
+    fa_dropout_alloc(port, rows, columns);
 
     fa_step(port, LOAD_Q);
-    if (seen.first < seen.end)
+    if (fa_row_is_visited(run, i, seen))
         fa_load(port, FA_Q, i * br, 0);
     fa_step(port, START);
     fa_compute(port, FA_OP_START);
@@ -96,6 +105,11 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_step(port, SKIP);
     fa_skip(port, i, i + 1, 0, seen.first);
     for (int64_t j = seen.first; j < seen.end; j++) {
+        if (!fa_block_visits(run, i, j)) {
+            fa_step(port, SKIP);
+            fa_skip(port, i, i + 1, j, j + 1);
+            continue;
+        }
         bool cut = fa_outside(whole, j);
         if (port->count_only)
             visit(port, head, i, j, cut, true);
@@ -113,6 +127,7 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_step(port, STORE_LSE);
     fa_store(port, FA_LSE, i * br, 0);
 
+    fa_dropout_free(port);
     fa_scores_free(port);
     fa_free(port, FA_M);
     fa_free(port, FA_L);
@@ -133,6 +148,7 @@ const struct fa_algorithm fa_flash2 = {
     .n_phases = 1,
     .phases = phases,
     .stores_lse = true,
+    .backward = &fa_flash2_backward,
     .units = units,
     .unit = row_block,
 };

@@ -52,6 +52,8 @@ static void statistics(struct fa_port *port, int64_t head, int64_t i, struct fa_
     struct fa_span whole = fa_whole_key_tiles(port->run, i);
     for (int64_t j = seen.first; j < seen.end; j++) {
         bool cut = fa_outside(whole, j);
+        if (!fa_block_visits(port->run, i, j))
+            continue;
         fa_visit(port, cut);
         fa_at(port, head, i, j);
         fa_step(port, LOAD_K);
@@ -70,7 +72,7 @@ static void weights(struct fa_port *port, int64_t head, int64_t i, struct fa_spa
     int64_t tiles = fa_tile_count(port->run->problem.nk, bc);
     struct fa_span whole = fa_whole_key_tiles(port->run, i);
     for (int64_t j = 0; j < tiles; j++) {
-        if (fa_outside(seen, j)) {
+        if (fa_outside(seen, j) || !fa_block_visits(port->run, i, j)) {
             fa_at(port, head, i, j);
             fa_step(port, SKIP);
             fa_skip(port, i, i + 1, j, j + 1);
@@ -117,7 +119,7 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_scores_alloc(port, rows, columns);
 
     fa_step(port, LOAD_Q);
-    if (seen.first < seen.end)
+    if (fa_row_is_visited(run, i, seen))
         fa_load(port, FA_Q, i * br, 0);
     fa_step(port, START);
     fa_compute(port, FA_OP_START);
@@ -152,6 +154,7 @@ const struct fa_algorithm fa_fused_save_p = {
     .phases = phases,
     .stores_weights = true,
     .stores_lse = true,
+    .backward = &fa_standard_backward,
     .units = units,
     .unit = row_block,
 };

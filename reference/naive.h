@@ -21,7 +21,8 @@ extern "C" {
  * the other, sums in the order of the columns and of the keys, and
  *   - q, k, v are rounded to the dtype first (nothing changes when they are stored in it);
  *   - a score is rounded to the dtype after scale and bias;
- *   - a weight exp(s - m) / l is rounded to the dtype after the division;
+ *   - a weight exp(s - m) / l is rounded to the dtype after the division, and with dropout, if it
+ *     is kept, once more after the division by 1 - p;
  *   - O is rounded to the dtype when it is complete; the LSE stays in f32.
  * Shapes: o[n_rows * dv] and lse[n_rows], in the order of rows.
  * Needs: a problem that fa_problem_check accepts; q, k, v of its shapes in any float format; every

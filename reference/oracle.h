@@ -22,7 +22,8 @@ extern "C" {
  * Non-finite values do what IEEE arithmetic makes of them, and a hidden key's K and V are never
  * used: a visible NaN score makes O and the LSE of its row NaN, and so does a score of +inf
  * (inf - inf); a NaN in a visible row of V makes O's components in its columns NaN, also when the
- * weight is 0 by underflow. A NaN at a hidden position has no effect.
+ * weight is 0 by underflow. A NaN at a hidden position has no effect. The V of a dropped weight is
+ * not used either; a row whose LSE is NaN is NaN also where all its weights are dropped.
  * Errors: FA_NO_MEMORY.
  */
 enum fa_status fa_oracle_rows(const struct fa_problem *problem, const struct fa_tensor *q,

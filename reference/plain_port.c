@@ -15,6 +15,11 @@ static bool is_key_side(enum fa_tensor_id id)
     return id == FA_K || id == FA_V || id == FA_DK || id == FA_DV;
 }
 
+static int64_t whole_lanes(int64_t n)
+{
+    return (n + FA_LANES - 1) / FA_LANES * FA_LANES;
+}
+
 static size_t cell_bytes(const struct fa_port *port)
 {
     return port->compute_type == FA_F64 ? sizeof(double) : sizeof(float);
@@ -31,10 +36,14 @@ void fa_port_open(struct fa_port *port, const struct fa_port_verbs *verbs,
 
 void fa_port_close(struct fa_port *port)
 {
-    for (int id = 0; id < FA_TENSORS; id++)
+    for (int id = 0; id < FA_TENSORS; id++) {
         free(port->buffer[id]);
+        free(port->row_buffer[id]);
+    }
     memset(port->buffer, 0, sizeof port->buffer);
     memset(port->buffer_bytes, 0, sizeof port->buffer_bytes);
+    memset(port->row_buffer, 0, sizeof port->row_buffer);
+    memset(port->row_buffer_bytes, 0, sizeof port->row_buffer_bytes);
     memset(port->tile, 0, sizeof port->tile);
 }
 
@@ -53,33 +62,44 @@ void fa_tile_shape(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int
         .key_side = is_key_side(id),
     };
     int64_t inner = tile->key_side ? columns : rows;
-    tile->ld = (inner + FA_LANES - 1) / FA_LANES * FA_LANES;
+    tile->ld = whole_lanes(inner);
+    /* The backward products sum over queries: they need Q and dO with the columns innermost too. */
+    tile->by_rows = port->run->backward && (id == FA_Q || id == FA_DO);
+    tile->row_ld = whole_lanes(columns);
     tile->bytes = (uint64_t)rows * (uint64_t)columns * fa_on_chip_bytes(&port->run->problem, id);
+}
+
+/* At least `cells` cells at *buffer, which is kept from one allocation to the next. */
+static bool reserve(struct fa_port *port, enum fa_tensor_id id, int64_t cells, void **buffer,
+                    size_t *buffer_bytes)
+{
+    size_t padded = ((size_t)(cells > 0 ? cells : 1) * cell_bytes(port) + 63) / 64 * 64;
+    if (*buffer_bytes >= padded)
+        return true;
+    void *taken = aligned_alloc(64, padded);
+    if (!taken) {
+        port->status = fa_fail(&port->error, FA_NO_MEMORY,
+                               "no memory for a tile of %s: %zu bytes were refused",
+                               fa_tensor_name(id), padded);
+        return false;
+    }
+    free(*buffer);
+    memset(taken, 0xff, padded); /* NaN, in both compute types */
+    *buffer = taken;
+    *buffer_bytes = padded;
+    return true;
 }
 
 void fa_tile_give_cells(struct fa_port *port, enum fa_tensor_id id)
 {
     struct fa_tile *tile = &port->tile[id];
     int64_t outer = tile->key_side ? tile->row_capacity : tile->column_capacity;
-    size_t bytes = (size_t)(tile->ld * (outer > 0 ? outer : 1)) * cell_bytes(port);
-    if (bytes == 0)
-        bytes = 64;
-    if (port->buffer_bytes[id] < bytes) {
-        size_t padded = (bytes + 63) / 64 * 64;
-        void *cells = aligned_alloc(64, padded);
-        if (!cells) {
-            port->status = fa_fail(&port->error, FA_NO_MEMORY,
-                                   "no memory for a tile of %s: %zu bytes were refused",
-                                   fa_tensor_name(id), padded);
-            return;
-        }
-        free(port->buffer[id]);
-        port->buffer[id] = cells;
-        port->buffer_bytes[id] = padded;
-        tile->cells = cells;
-        fa_tile_poison(port, tile);
-    }
+    if (!reserve(port, id, tile->ld * outer, &port->buffer[id], &port->buffer_bytes[id]))
+        return;
     tile->cells = port->buffer[id];
+    if (tile->by_rows && reserve(port, id, tile->row_ld * tile->row_capacity,
+                                 &port->row_buffer[id], &port->row_buffer_bytes[id]))
+        tile->row_cells = port->row_buffer[id];
 }
 
 void fa_tile_poison(const struct fa_port *port, struct fa_tile *tile)
@@ -116,31 +136,26 @@ static char *matrix_element(const struct fa_port *port, const struct fa_tensor *
     return (char *)tensor->data + (size_t)index * fa_dtype_bytes(tensor->dtype);
 }
 
-static bool has_non_finite(const struct fa_port *port, const struct fa_tile *tile)
+/* Whether n cells hold a NaN or an infinity: x - x is 0 for all others, and a NaN survives sums. */
+static bool non_finite(enum fa_dtype type, const void *cells, int64_t n)
 {
-    /* x - x is 0 for a finite x and NaN for the others, and a NaN survives the sum. */
-    double sum = 0;
-    for (int64_t r = 0; r < tile->rows; r++) {
-        if (port->compute_type == FA_F64) {
-            const double *row = (const double *)tile->cells + r * tile->ld;
-            double part = 0;
-            for (int64_t c = 0; c < tile->columns; c++)
-                part += row[c] - row[c];
-            sum += part;
-        } else {
-            const float *row = (const float *)tile->cells + r * tile->ld;
-            float part[FA_LANES] = {0};
-            int64_t c = 0;
-            for (; c + FA_LANES <= tile->columns; c += FA_LANES)
-                for (int lane = 0; lane < FA_LANES; lane++)
-                    part[lane] += row[c + lane] - row[c + lane];
-            for (; c < tile->columns; c++)
-                part[0] += row[c] - row[c];
-            for (int lane = 0; lane < FA_LANES; lane++)
-                sum += part[lane];
-        }
+    if (type == FA_F64) {
+        double sum = 0;
+        for (int64_t c = 0; c < n; c++)
+            sum += ((const double *)cells)[c] - ((const double *)cells)[c];
+        return isnan(sum);
     }
-    return isnan(sum);
+    const float *x = cells;
+    float sum[FA_LANES] = {0}, all = 0;
+    int64_t c = 0;
+    for (; c + FA_LANES <= n; c += FA_LANES)
+        for (int lane = 0; lane < FA_LANES; lane++)
+            sum[lane] += x[c + lane] - x[c + lane];
+    for (; c < n; c++)
+        sum[0] += x[c] - x[c];
+    for (int lane = 0; lane < FA_LANES; lane++)
+        all += sum[lane];
+    return isnan(all);
 }
 
 /* One row of a tensor to doubles or floats, contiguous, any column stride. */
@@ -166,39 +181,54 @@ static void write_row(const struct fa_tensor *tensor, char *to, enum fa_dtype fr
         fa_dtype_set(tensor->dtype, to, c * tensor->stride[3], fa_dtype_get(from, row, c));
 }
 
+/* One row of a query-side tile, whose columns lie ld apart. */
+static void scatter_row(const struct fa_port *port, const struct fa_tile *tile, int64_t row,
+                        int64_t column, const void *part, int64_t n)
+{
+    if (port->compute_type == FA_F64)
+        for (int64_t e = 0; e < n; e++)
+            ((double *)tile->cells)[(column + e) * tile->ld + row] = ((const double *)part)[e];
+    else
+        for (int64_t e = 0; e < n; e++)
+            ((float *)tile->cells)[(column + e) * tile->ld + row] = ((const float *)part)[e];
+}
+
 void fa_tile_copy_in(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
 {
     struct fa_tile *tile = &port->tile[id];
     const struct fa_tensor *tensor = &port->run->tensor[id];
     size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
+    /* What is multiplied by weights that may be those of hidden keys. */
+    bool watched = id == FA_V || (port->run->backward && (id == FA_K || id == FA_Q || id == FA_DO));
     union {
         float f32[CHUNK];
         double f64[CHUNK];
     } part;
 
+    tile->non_finite = false;
     if (tile->rows == 0 || tile->columns == 0)
         return;
     for (int64_t r = 0; r < tile->rows; r++) {
         const char *from = matrix_element(port, tensor, row + r, column);
         if (tile->key_side) {
-            read_row(port->compute_type, (char *)tile->cells + (size_t)(r * tile->ld) * cell,
-                     tensor, from, tile->columns);
+            char *to = (char *)tile->cells + (size_t)(r * tile->ld) * cell;
+            read_row(port->compute_type, to, tensor, from, tile->columns);
+            if (watched && non_finite(port->compute_type, to, tile->columns))
+                tile->non_finite = true;
             continue;
         }
         for (int64_t c = 0; c < tile->columns; c += CHUNK) {
             int64_t n = tile->columns - c < CHUNK ? tile->columns - c : CHUNK;
             int64_t step = c * tensor->stride[3];
             read_row(port->compute_type, &part, tensor, from + (size_t)step * element, n);
-            if (port->compute_type == FA_F64)
-                for (int64_t e = 0; e < n; e++)
-                    ((double *)tile->cells)[(c + e) * tile->ld + r] = part.f64[e];
-            else
-                for (int64_t e = 0; e < n; e++)
-                    ((float *)tile->cells)[(c + e) * tile->ld + r] = part.f32[e];
+            scatter_row(port, tile, r, c, &part, n);
+            if (tile->by_rows)
+                memcpy((char *)tile->row_cells + (size_t)(r * tile->row_ld + c) * cell, &part,
+                       (size_t)n * cell);
+            if (watched && non_finite(port->compute_type, &part, n))
+                tile->non_finite = true;
         }
     }
-    if (id == FA_V)
-        tile->non_finite = has_non_finite(port, tile);
 }
 
 void fa_tile_copy_out(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)

@@ -8,6 +8,7 @@ static const char *const tensor_names[FA_TENSORS] = {
     [FA_LSE] = "lse",     [FA_L] = "l",       [FA_M] = "m",           [FA_S] = "s",
     [FA_P] = "p",         [FA_DP] = "dp",     [FA_DS] = "ds",         [FA_DELTA] = "delta",
     [FA_MASK] = "mask",   [FA_BIAS] = "bias", [FA_DROPOUT] = "dropout",
+    [FA_PD] = "pd",
     [FA_TILE_L] = "tile_l", [FA_TILE_M] = "tile_m",
 };
 
@@ -27,6 +28,21 @@ static const char *const op_names[FA_OP_COUNT] = {
     [FA_OP_FINISH] = "finish",
     [FA_OP_FINISH_STATS] = "finish_stats",
     [FA_OP_NO_WEIGHTS] = "no_weights",
+    [FA_OP_WEIGHTS] = "weights",
+    [FA_OP_DROPOUT] = "dropout",
+    [FA_OP_KEEP] = "keep",
+    [FA_OP_START_DQ] = "start_dq",
+    [FA_OP_START_DELTA] = "start_delta",
+    [FA_OP_START_DKV] = "start_dkv",
+    [FA_OP_DELTA] = "delta",
+    [FA_OP_DP] = "dp",
+    [FA_OP_DROPOUT_DP] = "dropout_dp",
+    [FA_OP_GRAD_S] = "grad_s",
+    [FA_OP_GRAD_V] = "grad_v",
+    [FA_OP_GRAD_Q] = "grad_q",
+    [FA_OP_GRAD_K] = "grad_k",
+    [FA_OP_GRAD_S_ROWS] = "grad_s_rows",
+    [FA_OP_ROW_DELTA] = "row_delta",
 };
 
 const char *fa_tensor_name(enum fa_tensor_id id)

@@ -42,7 +42,8 @@ enum fa_tensor_id {
     FA_DELTA,
     FA_MASK,
     FA_BIAS,
-    FA_DROPOUT,
+    FA_DROPOUT, /* keep mask of dropout */
+    FA_PD,      /* `standard` alone: P after dropout; counted as P */
     FA_HBM_TENSORS,
     FA_TILE_L = FA_HBM_TENSORS, /* Algorithm 1's l and m of one tile alone */
     FA_TILE_M,
@@ -66,15 +67,17 @@ enum { FA_LANES = 16 };
 struct fa_tile {
     int64_t rows, columns;
     int64_t row_capacity, column_capacity;
-    int64_t ld;
+    int64_t ld, row_ld; /* row_ld: of row_cells */
     enum fa_dtype format;
     bool live;
     bool key_side;
     bool alias;      /* a second name for another tile's cells */
-    bool non_finite; /* V only: it holds a NaN or an infinity */
+    bool non_finite; /* a loaded Q, K, V or dO holds a NaN or an infinity */
+    bool by_rows;    /* a query-side tile that keeps a row-major copy too: see FA_OP_GRAD_V */
     uint64_t bytes;  /* what it occupies on chip, by its capacity and format */
     uint64_t place;  /* offset on chip in bytes */
     void *cells;     /* NULL when nothing is computed */
+    void *row_cells; /* the row-major copy */
 };
 
 /* Tile operations. Operands are the live tiles of those names; the cost of each, in floating-point
@@ -95,10 +98,27 @@ enum fa_op {
     FA_OP_FINISH,       /* O = O / l, m becomes LSE = m + ln l               (9) */
     FA_OP_FINISH_STATS, /* m becomes LSE = m + ln l                          (9) */
     FA_OP_NO_WEIGHTS,   /* P = 0: a skipped tile, hidden throughout */
+    FA_OP_WEIGHTS,      /* P = exp(S - LSE)                                  (16) */
+    FA_OP_DROPOUT,      /* P = P Z, with the Z of (11)                       (11) */
+    FA_OP_KEEP,         /* the keep mask's bits from the seed */
+    FA_OP_START_DQ,     /* dQ = 0 */
+    FA_OP_START_DELTA,  /* delta = 0 */
+    FA_OP_START_DKV,    /* dK = 0, dV = 0, of those that are live */
+    FA_OP_DELTA,        /* delta = rowsum(dO O)                              (13) */
+    FA_OP_DP,           /* dP = dO V^T                                       (12) */
+    FA_OP_DROPOUT_DP,   /* dP = dP Z                                         (12) */
+    FA_OP_GRAD_S,       /* dS = P (dP - delta), in dP's place                (13) */
+    FA_OP_GRAD_V,       /* dV = dV + P^T dO                                  (11) */
+    FA_OP_GRAD_Q,       /* dQ = dQ + scale dS K                              (14) */
+    FA_OP_GRAD_K,       /* dK = dK + scale dS^T Q                            (15) */
+    FA_OP_GRAD_S_ROWS,  /* whole rows: delta = rowsum(P dP), dS              (13) */
+    FA_OP_ROW_DELTA,    /* delta absorbs rowsum(P dP) of a chunk             (13) */
     FA_OP_COUNT
 };
 
 const char *fa_op_name(enum fa_op op); /* "score", "absorb", ... */
+
+#define FA_BIT(id) (UINT32_C(1) << (id))
 
 /* Tiles of the run, and what the row-wise steps of `standard` take at a time. */
 struct fa_tiles {
@@ -112,6 +132,7 @@ struct fa_run {
     struct fa_problem problem;
     struct fa_tiles tiles;
     struct fa_tensor tensor[FA_HBM_TENSORS];
+    bool backward;
     /* Outside the machine: where `standard` and `flash1` leave LSE without traffic. Shape
      * [batch, heads, nq, 1]; data NULL: nobody wants it. */
     struct fa_tensor lse_outside;
@@ -166,6 +187,8 @@ struct fa_port {
     struct fa_error error;
     void *buffer[FA_TENSORS]; /* cells by name, kept between allocations */
     size_t buffer_bytes[FA_TENSORS];
+    void *row_buffer[FA_TENSORS];
+    size_t row_buffer_bytes[FA_TENSORS];
 };
 
 /* Gives a tile its true size for a part that begins at `row`, `column` of the tensor. */

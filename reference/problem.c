@@ -183,6 +183,78 @@ static enum fa_status check_mask_and_bias(const struct fa_problem *problem, stru
     return status;
 }
 
+/* A keep mask has an element for each weight: dropout is drawn anew for each, so nothing is broadcast.
+ * `!(p >= 0 && p <= 1)` is true of NaN. */
+static enum fa_status check_dropout(const struct fa_problem *problem, struct fa_error *error)
+{
+    static const char *const axis_names[4] = {"batch", "heads", "nq", "nk"};
+    const int64_t full[4] = {problem->batch, problem->heads, problem->nq, problem->nk};
+    const struct fa_tensor *keep = problem->dropout_keep;
+    if (!(problem->dropout_p >= 0 && problem->dropout_p <= 1))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "dropout_p is %g: expected a probability from 0 to 1", problem->dropout_p);
+    if (!keep)
+        return FA_OK;
+    if (problem->dropout_p == 0)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "there is a dropout mask and dropout_p is 0: expected dropout_p above 0, "
+                       "for the weights that are kept are divided by 1 - dropout_p");
+    if (keep->dtype != FA_U8)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "the dropout mask's format is %d: expected u8 (1 = kept, 0 = dropped)",
+                       (int)keep->dtype);
+    for (int axis = 0; axis < 4; axis++)
+        if (keep->shape[axis] != full[axis])
+            return fa_fail(error, FA_BAD_ARGUMENT,
+                           "the dropout mask is [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                           "]: expected axis %d to be %s, which is %" PRId64
+                           " (a dropout mask is never broadcast)",
+                           keep->shape[0], keep->shape[1], keep->shape[2], keep->shape[3], axis,
+                           axis_names[axis], full[axis]);
+    return FA_OK;
+}
+
+static enum fa_status check_block_side(const char *side, int64_t size, const char *count_name,
+                                       int64_t count, const char *axis, int64_t n,
+                                       struct fa_error *error)
+{
+    if (size < 1)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "the block mask's %s is %" PRId64 ": expected 1 or more", side, size);
+    int64_t blocks = n / size + (n % size != 0);
+    if (count != blocks)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "the block mask has %" PRId64 " %s: expected %" PRId64
+                       ", which is %s / %s (%" PRId64 " / %" PRId64 "), rounded up",
+                       count, count_name, blocks, axis, side, n, size);
+    return FA_OK;
+}
+
+static enum fa_status check_blocks(const struct fa_problem *problem, struct fa_error *error)
+{
+    const struct fa_block_mask *blocks = problem->blocks;
+    if (!blocks)
+        return FA_OK;
+    enum fa_status status = check_block_side("br", blocks->br, "rows", blocks->rows, "nq",
+                                             problem->nq, error);
+    if (status == FA_OK)
+        status = check_block_side("bc", blocks->bc, "columns", blocks->columns, "nk", problem->nk,
+                                  error);
+    if (status != FA_OK)
+        return status;
+    int64_t n = blocks->rows * blocks->columns; /* At most nq * nk, which is in range. */
+    if (n > 0 && !blocks->visit)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "the block mask has no bytes: expected %" PRId64 ", one a block", n);
+    for (int64_t i = 0; i < n; i++)
+        if (blocks->visit[i] > 1)
+            return fa_fail(error, FA_BAD_ARGUMENT,
+                           "block (%" PRId64 ", %" PRId64
+                           ") of the block mask is %d: expected 1 (visited) or 0 (hidden)",
+                           i / blocks->columns, i % blocks->columns, (int)blocks->visit[i]);
+    return FA_OK;
+}
+
 enum fa_status fa_problem_check(const struct fa_problem *problem, struct fa_error *error)
 {
     enum fa_status status = check_axes(problem, error);
@@ -194,5 +266,9 @@ enum fa_status fa_problem_check(const struct fa_problem *problem, struct fa_erro
         status = check_products(problem, error);
     if (status == FA_OK)
         status = check_mask_and_bias(problem, error);
+    if (status == FA_OK)
+        status = check_dropout(problem, error);
+    if (status == FA_OK)
+        status = check_blocks(problem, error);
     return status;
 }

@@ -7,14 +7,15 @@
  * in chunks: one pass for the statistics, one to normalise.
  */
 #include "reference/algorithm.h"
+#include "reference/dropout.h"
 #include "reference/scores.h"
 #include "reference/verbs.h"
 #include "reference/visibility.h"
 
-enum { PRODUCT_S, BIAS, MASK, SOFTMAX, PRODUCT_O, PHASES };
+enum { PRODUCT_S, BIAS, MASK, SOFTMAX, DROPOUT, PRODUCT_O, PHASES };
 
 enum { S_RESERVE, S_LOAD_Q, S_LOAD_K, S_SCORE, S_HIDE, S_STORE, B_PASS, M_PASS, P_RESERVE, P_LOAD,
-       P_SOFTMAX, P_STATISTICS, P_NORMALISE, P_STORE, O_RESERVE, O_START, O_LOAD, O_ACCUMULATE,
+       P_SOFTMAX, P_STATISTICS, P_NORMALISE, P_STORE, Z_PASS, O_RESERVE, O_START, O_LOAD, O_ACCUMULATE,
        O_STORE, STEPS };
 
 static const struct fa_step steps[STEPS] = {
@@ -32,6 +33,7 @@ static const struct fa_step steps[STEPS] = {
     [P_STATISTICS] = {"Algorithm 0, line 2", "m and l of a chunk of a row", SOFTMAX},
     [P_NORMALISE] = {"Algorithm 0, line 2", "P = exp(S - m) / l of a chunk", SOFTMAX},
     [P_STORE] = {"Algorithm 0, line 2", "store P", SOFTMAX},
+    [Z_PASS] = {"Algorithm 0, between lines 2 and 3", "dropout of P, a pass of its own", DROPOUT},
     [O_RESERVE] = {"Algorithm 0, line 3", "reserve P_ij, V_j, O_i on chip", PRODUCT_O},
     [O_START] = {"Algorithm 0, line 3", "O_i = 0", PRODUCT_O},
     [O_LOAD] = {"Algorithm 0, line 3", "load P_ij, V_j", PRODUCT_O},
@@ -39,7 +41,8 @@ static const struct fa_step steps[STEPS] = {
     [O_STORE] = {"Algorithm 0, line 3", "store O_i", PRODUCT_O},
 };
 
-static const char *const phases[PHASES] = {"S = Q K^T", "bias", "mask", "softmax", "O = P V"};
+static const char *const phases[PHASES] = {"S = Q K^T", "bias", "mask", "softmax", "dropout",
+                                           "O = P V"};
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -49,7 +52,8 @@ static int64_t least(int64_t a, int64_t b)
 static int64_t units(const struct fa_run *run, int phase)
 {
     if ((phase == BIAS && !fa_scores_has(run, FA_BIAS)) ||
-        (phase == MASK && !fa_scores_has(run, FA_MASK)))
+        (phase == MASK && !fa_scores_has(run, FA_MASK)) ||
+        (phase == DROPOUT && !fa_dropout_any(run)))
         return 0;
     return fa_tile_count(run->problem.nq,
                          phase == SOFTMAX ? run->tiles.row_block : run->tiles.br);
@@ -72,7 +76,7 @@ static void product_s(struct fa_port *port, int64_t head, int64_t i)
     fa_step(port, S_LOAD_Q);
     fa_load(port, FA_Q, i * br, 0);
     for (int64_t j = 0; j < tiles; j++) {
-        bool cut = fa_outside(whole, j);
+        bool cut = fa_outside(whole, j) || (run->problem.blocks && fa_tile_is_cut(run, i, j));
         fa_visit(port, cut);
         fa_at(port, head, i, j);
         fa_step(port, S_LOAD_K);
@@ -175,16 +179,46 @@ static void softmax(struct fa_port *port, int64_t head, int64_t i)
     fa_free(port, FA_S);
 }
 
+/* Reads P, writes the dropped P and, unless it was given, the keep mask. */
+static void dropout(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_problem *problem = &port->run->problem;
+    int64_t br = port->run->tiles.br, bc = port->run->tiles.bc;
+    int64_t tiles = fa_tile_count(problem->nk, bc);
+
+    fa_at(port, head, i, -1);
+    fa_step(port, Z_PASS);
+    fa_alloc(port, FA_P, least(br, problem->nq), least(bc, problem->nk));
+    fa_alloc(port, FA_DROPOUT, least(br, problem->nq), least(bc, problem->nk));
+    for (int64_t j = 0; j < tiles; j++) {
+        fa_at(port, head, i, j);
+        fa_step(port, Z_PASS);
+        fa_load(port, FA_P, i * br, j * bc);
+        if (problem->dropout_keep)
+            fa_load(port, FA_DROPOUT, i * br, j * bc);
+        else
+            fa_compute(port, FA_OP_KEEP);
+        fa_compute(port, FA_OP_DROPOUT);
+        fa_alias(port, FA_PD, FA_P);
+        fa_store(port, FA_PD, i * br, j * bc);
+        if (!problem->dropout_keep)
+            fa_store(port, FA_DROPOUT, i * br, j * bc);
+    }
+    fa_free(port, FA_DROPOUT);
+    fa_free(port, FA_P);
+}
+
 static void product_o(struct fa_port *port, int64_t head, int64_t i)
 {
     const struct fa_run *run = port->run;
     const struct fa_problem *problem = &run->problem;
     int64_t br = run->tiles.br, bc = run->tiles.bc;
     int64_t tiles = fa_tile_count(problem->nk, bc);
+    enum fa_tensor_id weights = fa_dropout_any(run) ? FA_PD : FA_P;
 
     fa_at(port, head, i, -1);
     fa_step(port, O_RESERVE);
-    fa_alloc(port, FA_P, least(br, problem->nq), least(bc, problem->nk));
+    fa_alloc(port, weights, least(br, problem->nq), least(bc, problem->nk));
     fa_alloc(port, FA_V, least(bc, problem->nk), problem->dv);
     fa_alloc(port, FA_O, least(br, problem->nq), problem->dv);
     fa_step(port, O_START);
@@ -193,7 +227,9 @@ static void product_o(struct fa_port *port, int64_t head, int64_t i)
     for (int64_t j = 0; j < tiles; j++) {
         fa_at(port, head, i, j);
         fa_step(port, O_LOAD);
-        fa_load(port, FA_P, i * br, j * bc);
+        fa_load(port, weights, i * br, j * bc);
+        if (weights == FA_PD)
+            fa_alias(port, FA_P, FA_PD);
         fa_load(port, FA_V, j * bc, 0);
         fa_step(port, O_ACCUMULATE);
         fa_compute(port, FA_OP_ACCUMULATE);
@@ -203,7 +239,7 @@ static void product_o(struct fa_port *port, int64_t head, int64_t i)
     fa_store(port, FA_O, i * br, 0);
     fa_free(port, FA_O);
     fa_free(port, FA_V);
-    fa_free(port, FA_P);
+    fa_free(port, weights);
 }
 
 static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
@@ -220,6 +256,9 @@ static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
         return;
     case SOFTMAX:
         softmax(port, head, index);
+        return;
+    case DROPOUT:
+        dropout(port, head, index);
         return;
     case PRODUCT_O:
         product_o(port, head, index);
@@ -238,6 +277,7 @@ const struct fa_algorithm fa_standard = {
     .phases = phases,
     .stores_scores = true,
     .stores_weights = true,
+    .backward = &fa_standard_backward,
     .units = units,
     .unit = unit,
 };

@@ -20,7 +20,17 @@
  *   accumulate      2 r c dv   -          -
  *   finish          -          -          r dv + 2 r                O / l; ln l and its sum with m
  *   finish_stats    -          -          2 r
- *   start, no_weights -        -          -                         constants
+ *   weights         -          r c        r c                       s - LSE
+ *   dropout(_dp)    -          -          r c                       the factor of what is kept
+ *   delta           -          -          2 r dv                    products and sums
+ *   dp              2 r c dv   -          -
+ *   grad_s          -          -          2 r c                     dp - delta, product
+ *   grad_v          2 r c dv   -          -
+ *   grad_q          2 r c d    -          r d                       the scale
+ *   grad_k          2 r c d    -          c d                       the scale
+ *   row_delta       -          -          2 r c                     products and sums
+ *   grad_s_rows     -          -          4 r c                     row_delta and grad_s
+ *   start.., no_weights, keep: none                                 constants, bits
  *
  * A product of r x c x d counts 2 r c d: one multiplication and one addition each.
  */
@@ -89,6 +99,40 @@ static inline void fa_op_cost(enum fa_op op, uint64_t r, uint64_t c, uint64_t d,
     case FA_OP_FINISH_STATS:
         flops->other += 2 * r;
         return;
+    case FA_OP_WEIGHTS:
+        flops->exp += rc;
+        flops->other += rc;
+        return;
+    case FA_OP_DROPOUT:
+    case FA_OP_DROPOUT_DP:
+        flops->other += rc;
+        return;
+    case FA_OP_DELTA:
+        flops->other += 2 * r * dv;
+        return;
+    case FA_OP_DP:
+    case FA_OP_GRAD_V:
+        flops->matmul += 2 * rc * dv;
+        return;
+    case FA_OP_GRAD_S:
+    case FA_OP_ROW_DELTA:
+        flops->other += 2 * rc;
+        return;
+    case FA_OP_GRAD_Q:
+        flops->matmul += 2 * rc * d;
+        flops->other += r * d;
+        return;
+    case FA_OP_GRAD_K:
+        flops->matmul += 2 * rc * d;
+        flops->other += c * d;
+        return;
+    case FA_OP_GRAD_S_ROWS:
+        flops->other += 4 * rc;
+        return;
+    case FA_OP_KEEP:
+    case FA_OP_START_DQ:
+    case FA_OP_START_DELTA:
+    case FA_OP_START_DKV:
     case FA_OP_START:
     case FA_OP_HIDE:
     case FA_OP_MASK:
@@ -97,6 +141,9 @@ static inline void fa_op_cost(enum fa_op op, uint64_t r, uint64_t c, uint64_t d,
         return;
     }
 }
+
+/* The operations of the backward passes and of dropout, out of line: tile_cost.c. */
+void fa_op_account_rare(struct fa_port *port, enum fa_op op, struct fa_flops *flops);
 
 /* Gives the operation's results their sizes, and adds its cost to *flops. */
 static inline void fa_op_account(struct fa_port *port, enum fa_op op, struct fa_flops *flops)
@@ -180,8 +227,14 @@ static inline void fa_op_account(struct fa_port *port, enum fa_op op, struct fa_
         p->columns = columns < p->column_capacity ? columns : p->column_capacity;
         return;
     }
-    case FA_OP_COUNT:
-        break;
+    case FA_OP_WEIGHTS:
+        p->rows = s->rows;
+        p->columns = s->columns;
+        fa_op_cost(FA_OP_WEIGHTS, r, c, d, dv, flops);
+        return;
+    default:
+        fa_op_account_rare(port, op, flops);
+        return;
     }
 }
 

@@ -33,6 +33,16 @@ void fa_product_score_f64(struct fa_port *port);
 void fa_product_accumulate_f32(struct fa_port *port);
 void fa_product_accumulate_f64(struct fa_port *port);
 
+/* The backward products: dP = dO V^T; dV += P^T dO; dQ += scale dS K; dK += scale dS^T Q. */
+void fa_product_dp_f32(struct fa_port *port);
+void fa_product_dp_f64(struct fa_port *port);
+void fa_product_grad_v_f32(struct fa_port *port);
+void fa_product_grad_v_f64(struct fa_port *port);
+void fa_product_grad_q_f32(struct fa_port *port);
+void fa_product_grad_q_f64(struct fa_port *port);
+void fa_product_grad_k_f32(struct fa_port *port);
+void fa_product_grad_k_f64(struct fa_port *port);
+
 /* What forms exp(s - m) (tile_softmax.c). */
 void fa_softmax_rows_f32(struct fa_port *port);
 void fa_softmax_rows_f64(struct fa_port *port);
@@ -46,6 +56,16 @@ void fa_softmax_tile_f32(struct fa_port *port);
 void fa_softmax_tile_f64(struct fa_port *port);
 void fa_softmax_update_f32(struct fa_port *port);
 void fa_softmax_update_f64(struct fa_port *port);
+void fa_softmax_weights_f32(struct fa_port *port);
+void fa_softmax_weights_f64(struct fa_port *port);
+
+/* What of the backward pass is no product (tile_gradient.c). A dS of a hidden element is -0. */
+void fa_gradient_delta_f32(struct fa_port *port);
+void fa_gradient_delta_f64(struct fa_port *port);
+void fa_gradient_row_delta_f32(struct fa_port *port);
+void fa_gradient_row_delta_f64(struct fa_port *port);
+void fa_gradient_s_f32(struct fa_port *port);
+void fa_gradient_s_f64(struct fa_port *port);
 
 /* The rest (tile_kernels.c): start, bias, hide, mask, finish. */
 

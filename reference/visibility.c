@@ -91,3 +91,36 @@ struct fa_span fa_whole_query_tiles(const struct fa_run *run, int64_t j)
                         least(first_key - band.first + 1, problem->nq), run->tiles.br,
                         problem->nq);
 }
+
+bool fa_row_is_visited(const struct fa_run *run, int64_t i, struct fa_span seen)
+{
+    int64_t j = seen.first;
+    while (j < seen.end && !fa_block_visits(run, i, j))
+        j++;
+    return j < seen.end;
+}
+
+bool fa_column_is_visited(const struct fa_run *run, int64_t j, struct fa_span seen)
+{
+    int64_t i = seen.first;
+    while (i < seen.end && !fa_block_visits(run, i, j))
+        i++;
+    return i < seen.end;
+}
+
+bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j)
+{
+    const struct fa_problem *problem = &run->problem;
+    const struct fa_block_mask *blocks = problem->blocks;
+    if (fa_outside(fa_whole_key_tiles(run, i), j))
+        return true;
+    if (!blocks)
+        return false;
+    int64_t last_row = least((i + 1) * run->tiles.br, problem->nq) - 1;
+    int64_t last_key = least((j + 1) * run->tiles.bc, problem->nk) - 1;
+    for (int64_t r = i * run->tiles.br / blocks->br; r <= last_row / blocks->br; r++)
+        for (int64_t c = j * run->tiles.bc / blocks->bc; c <= last_key / blocks->bc; c++)
+            if (!blocks->visit[r * blocks->columns + c])
+                return true;
+    return false;
+}

@@ -31,6 +31,29 @@ struct fa_span fa_visible_query_tiles(const struct fa_run *run, int64_t j);
 struct fa_span fa_whole_key_tiles(const struct fa_run *run, int64_t i);
 struct fa_span fa_whole_query_tiles(const struct fa_run *run, int64_t j);
 
+/* Whether the problem's block mask lets the loops visit tile (i, j); the tiles are its blocks. */
+static inline bool fa_block_visits(const struct fa_run *run, int64_t i, int64_t j)
+{
+    const struct fa_block_mask *blocks = run->problem.blocks;
+    return !blocks || blocks->visit[i * blocks->columns + j];
+}
+
+/* The same of one element, whatever the tiles are. */
+static inline bool fa_block_shows(const struct fa_problem *problem, int64_t row, int64_t key)
+{
+    const struct fa_block_mask *blocks = problem->blocks;
+    return !blocks || blocks->visit[row / blocks->br * blocks->columns + key / blocks->bc];
+}
+
+/* Whether the loops visit a tile at all in row i of the tiles, or in column j, of which `seen` is what
+ * causal and window leave. */
+bool fa_row_is_visited(const struct fa_run *run, int64_t i, struct fa_span seen);
+bool fa_column_is_visited(const struct fa_run *run, int64_t j, struct fa_span seen);
+
+/* Whether the structural mask, the block mask included, hides an element of tile (i, j): for code
+ * that visits every tile. Linear in the blocks that the tile meets. */
+bool fa_tile_is_cut(const struct fa_run *run, int64_t i, int64_t j);
+
 static inline bool fa_outside(struct fa_span span, int64_t tile)
 {
     return tile < span.first || tile >= span.end;

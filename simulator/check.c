@@ -65,21 +65,28 @@ static int64_t draw_row(int64_t nq, int64_t head, int64_t n, int64_t n_parts, co
     return first + row;
 }
 
+void sim_check_sample_axis(int64_t n, const int64_t *edges, int64_t n_edges, int64_t head,
+                           int64_t sample[SIM_CHECK_SAMPLED_ROWS])
+{
+    int64_t found = 0;
+    assert(n / SIM_CHECK_SAMPLED_ROWS >= n_edges); /* No part is all edges. */
+    for (int64_t e = 0; e < n_edges; e++)
+        if (edges[e] >= 0 && edges[e] < n && !is_among(sample, found, edges[e]))
+            sample[found++] = edges[e];
+    int64_t n_parts = SIM_CHECK_SAMPLED_ROWS - found;
+    for (int64_t i = 0; i < n_parts; i++)
+        sample[found + i] = draw_row(n, head, i, n_parts, sample, found);
+    qsort(sample, SIM_CHECK_SAMPLED_ROWS, sizeof *sample, compare_rows);
+}
+
 void sim_check_sample(const struct fa_problem *problem, int64_t head,
                       int64_t rows[SIM_CHECK_SAMPLED_ROWS])
 {
-    int64_t nq = problem->nq, nk = problem->nk, n_edges = 0;
+    int64_t nq = problem->nq, nk = problem->nk;
     /* Key 0 stands on the diagonal at row `enter`, key nk - 1 at row enter + nk - 1. */
     int64_t enter = problem->causal == FA_CAUSAL_TOP_LEFT ? 0 : nq - nk;
     const int64_t edges[] = {0, nq - 1, enter - 1, enter, enter + nk - 1, enter + nk};
-    assert(nq > SIM_CHECK_ALL_ROWS);
-    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++)
-        if (edges[e] >= 0 && edges[e] < nq && !is_among(rows, n_edges, edges[e]))
-            rows[n_edges++] = edges[e];
-    int64_t n_parts = SIM_CHECK_SAMPLED_ROWS - n_edges;
-    for (int64_t n = 0; n < n_parts; n++)
-        rows[n_edges + n] = draw_row(nq, head, n, n_parts, rows, n_edges);
-    qsort(rows, SIM_CHECK_SAMPLED_ROWS, sizeof *rows, compare_rows);
+    sim_check_sample_axis(nq, edges, 6, head, rows);
 }
 
 /* The rows of part `index` of a head; returns how many. */

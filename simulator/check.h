@@ -33,10 +33,16 @@ struct sim_check {
  * The rows of one head that are compared when they are sampled, in ascending order: the first and
  * the last one, the two on each side of where the diagonal (see problem.h) enters and leaves the
  * keys, and one of each of as many equal parts of all rows as make 256 together, drawn by a fixed
- * generator that depends on the head. Needs: nq > SIM_CHECK_ALL_ROWS.
+ * generator that depends on the head. Needs: nq >= 2048, so that every part has other rows than
+ * those.
  */
 void sim_check_sample(const struct fa_problem *problem, int64_t head,
                       int64_t rows[SIM_CHECK_SAMPLED_ROWS]);
+
+/* The same for any axis of n places: those of the edges that it has, and one of each of the parts.
+ * Needs: n at least 256 times n_edges. */
+void sim_check_sample_axis(int64_t n, const int64_t *edges, int64_t n_edges, int64_t head,
+                           int64_t sample[SIM_CHECK_SAMPLED_ROWS]);
 
 /*
  * Compares o and lse (shapes as in problem.h, any format; lse may be NULL or without data: not

@@ -1,35 +1,13 @@
-#include "simulator/closed_form.h"
+#include "simulator/closed_form_parts.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-/* Counts are summed where they can't wrap, and narrowed once. */
-typedef unsigned __int128 wide;
-
-/* Sums over the visited tiles of one head. */
-struct visited {
-    wide tiles, masked;
-    wide rows_of_tiles;    /* sum of the tiles' rows */
-    wide columns_of_tiles; /* sum of the tiles' columns */
-    wide area;             /* sum of rows x columns */
-    wide query_rows;       /* rows of query tiles that see a key */
-    wide key_columns;      /* columns of key tiles that are seen */
-};
-
-struct shape {
-    int64_t nq, nk, br, bc, tr, tc;
-    wide d, dv;
-};
+typedef sim_wide wide;
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
-}
-
-static int64_t ceiling(int64_t n, int64_t size)
-{
-    return n == 0 ? 0 : (n - 1) / size + 1;
 }
 
 /* The key that row 0 stands on, and how far it sees from there; nk + nq is as good as infinity. */
@@ -51,7 +29,7 @@ static struct band band_of(const struct fa_problem *p)
 }
 
 /* Adds query tile i. Its rows r0 .. r1 see the keys from the first one of r0 to the last of r1. */
-static void add_row_block(struct visited *sum, const struct shape *s, const struct band *band,
+static void add_row_block(struct sim_visited *sum, const struct sim_tiling *s, const struct band *band,
                           int64_t i)
 {
     int64_t r0 = i * s->br, r1 = clamp(r0 + s->br, 0, s->nq) - 1, rows = r1 - r0 + 1;
@@ -59,12 +37,12 @@ static void add_row_block(struct visited *sum, const struct shape *s, const stru
     int64_t seen_to = clamp(r1 + band->diagonal + band->after + 1, 0, s->nk);
     if (seen_from >= seen_to)
         return;
-    int64_t first = seen_from / s->bc, end = ceiling(seen_to, s->bc);
+    int64_t first = seen_from / s->bc, end = sim_ceiling(seen_to, s->bc);
     int64_t columns = clamp(end * s->bc, 0, s->nk) - first * s->bc;
     /* Tiles that every row sees whole: from the last row's first key to the first row's last. */
     int64_t whole_from = clamp(r1 + band->diagonal - band->before, 0, s->nk);
     int64_t whole_to = clamp(r0 + band->diagonal + band->after + 1, 0, s->nk);
-    int64_t whole_first = ceiling(whole_from, s->bc);
+    int64_t whole_first = sim_ceiling(whole_from, s->bc);
     int64_t whole_end = whole_to == s->nk ? s->tc : whole_to / s->bc;
     int64_t whole = whole_end > whole_first ? whole_end - whole_first : 0;
 
@@ -76,10 +54,10 @@ static void add_row_block(struct visited *sum, const struct shape *s, const stru
     sum->query_rows += (wide)rows;
 }
 
-static struct visited visit_all(const struct shape *s)
+struct sim_visited sim_visit_all(const struct sim_tiling *s)
 {
     wide tr = (wide)s->tr, tc = (wide)s->tc, nq = (wide)s->nq, nk = (wide)s->nk;
-    return (struct visited){
+    return (struct sim_visited){
         .tiles = tr * tc,
         .rows_of_tiles = nq * tc,
         .columns_of_tiles = nk * tr,
@@ -89,40 +67,83 @@ static struct visited visit_all(const struct shape *s)
     };
 }
 
-static struct visited visit_masked(const struct fa_problem *p, const struct shape *s)
+/* The keys that rows r0 .. r1 see between them (or, with `whole`, each of them). */
+static void keys_of_rows(const struct sim_tiling *s, const struct band *band, int64_t r0, int64_t r1,
+                         bool whole, int64_t *from, int64_t *to)
 {
-    struct visited sum = {0, 0, 0, 0, 0, 0, 0};
+    int64_t first = whole ? r1 : r0, last = whole ? r0 : r1;
+    *from = clamp(first + band->diagonal - band->before, 0, s->nk);
+    *to = clamp(last + band->diagonal + band->after + 1, 0, s->nk);
+}
+
+/* Tile by tile, where a block mask of the tiles' own size leaves any pattern of them. */
+static struct sim_visited visit_blocks(const struct fa_problem *p, const struct sim_tiling *s,
+                                       const struct band *band)
+{
+    struct sim_visited sum = {0, 0, 0, 0, 0, 0, 0};
+    for (int64_t i = 0; i < s->tr; i++) {
+        int64_t r0 = i * s->br, r1 = clamp(r0 + s->br, 0, s->nq) - 1, from, to, all_from, all_to;
+        bool any = false;
+        keys_of_rows(s, band, r0, r1, false, &from, &to);
+        keys_of_rows(s, band, r0, r1, true, &all_from, &all_to);
+        for (int64_t j = 0; j < s->tc; j++) {
+            int64_t c0 = j * s->bc, c1 = clamp(c0 + s->bc, 0, s->nk);
+            if (!p->blocks->visit[i * s->tc + j] || c0 >= to || c1 <= from)
+                continue;
+            any = true;
+            sum.tiles++;
+            sum.masked += all_from > c0 || all_to < c1;
+            sum.rows_of_tiles += (wide)(r1 - r0 + 1);
+            sum.columns_of_tiles += (wide)(c1 - c0);
+            sum.area += (wide)(r1 - r0 + 1) * (wide)(c1 - c0);
+        }
+        if (any)
+            sum.query_rows += (wide)(r1 - r0 + 1);
+    }
+    for (int64_t j = 0; j < s->tc; j++) {
+        int64_t c0 = j * s->bc, c1 = clamp(c0 + s->bc, 0, s->nk);
+        bool any = false;
+        for (int64_t i = 0; i < s->tr && !any; i++) {
+            int64_t r0 = i * s->br, r1 = clamp(r0 + s->br, 0, s->nq) - 1, from, to;
+            keys_of_rows(s, band, r0, r1, false, &from, &to);
+            any = p->blocks->visit[i * s->tc + j] && c0 < to && c1 > from;
+        }
+        if (any)
+            sum.key_columns += (wide)(c1 - c0);
+    }
+    return sum;
+}
+
+struct sim_visited sim_visit_masked(const struct fa_problem *p, const struct sim_tiling *s)
+{
+    struct sim_visited sum = {0, 0, 0, 0, 0, 0, 0};
     struct band band = band_of(p);
+    if (p->blocks && p->blocks->br == s->br && p->blocks->bc == s->bc)
+        return visit_blocks(p, s, &band);
     for (int64_t i = 0; i < s->tr; i++)
         add_row_block(&sum, s, &band, i);
     /* The rows together see one interval of keys, from row 0's first to the last row's last. */
     int64_t from = clamp(band.diagonal - band.before, 0, s->nk);
     int64_t to = clamp(s->nq - 1 + band.diagonal + band.after + 1, 0, s->nk);
     if (s->nq > 0 && from < to)
-        sum.key_columns = (wide)(clamp(ceiling(to, s->bc) * s->bc, 0, s->nk) -
+        sum.key_columns = (wide)(clamp(sim_ceiling(to, s->bc) * s->bc, 0, s->nk) -
                                  from / s->bc * s->bc);
     return sum;
 }
 
 static bool has_structure(const struct fa_problem *p)
 {
-    return p->causal != FA_CAUSAL_NONE || p->window_left >= 0 || p->window_right >= 0;
+    return p->causal != FA_CAUSAL_NONE || p->window_left >= 0 || p->window_right >= 0 || p->blocks;
 }
 
-static struct shape shape_of(const struct fa_problem *p, const struct fa_tiles *tiles)
+static struct sim_tiling shape_of(const struct fa_problem *p, const struct fa_tiles *tiles)
 {
-    return (struct shape){p->nq, p->nk, tiles->br, tiles->bc, ceiling(p->nq, tiles->br),
-                          ceiling(p->nk, tiles->bc), (wide)p->d, (wide)p->dv};
+    return (struct sim_tiling){p->nq, p->nk, tiles->br, tiles->bc, sim_ceiling(p->nq, tiles->br),
+                          sim_ceiling(p->nk, tiles->bc), (wide)p->d, (wide)p->dv};
 }
-
-/* One head's counts before they are narrowed. */
-struct counts {
-    wide read[FA_HBM_TENSORS], write[FA_HBM_TENSORS], matmul, exp, other;
-    wide visited, masked, skipped;
-};
 
 /* Elements of a mask or bias that tiles read: an axis of 1 is read once a tile. */
-static wide modifier_read(const struct fa_tensor *t, const struct visited *v)
+static wide modifier_read(const struct fa_tensor *t, const struct sim_visited *v)
 {
     bool one_row = t->shape[2] == 1, one_column = t->shape[3] == 1;
     if (one_row && one_column)
@@ -133,7 +154,7 @@ static wide modifier_read(const struct fa_tensor *t, const struct visited *v)
 }
 
 /* What the flash passes add where the problem has a bias or a mask; `times` a tile. */
-static void add_modifiers(struct counts *c, const struct fa_problem *p, const struct visited *v,
+void sim_count_modifiers(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_visited *v,
                           wide times)
 {
     if (p->bias) {
@@ -142,12 +163,14 @@ static void add_modifiers(struct counts *c, const struct fa_problem *p, const st
     }
     if (p->mask)
         c->read[FA_MASK] = times * modifier_read(p->mask, v);
+    if (p->dropout_p > 0 && p->dropout_keep)
+        c->read[FA_DROPOUT] = times * v->area;
 }
 
-static void count_standard(struct counts *c, const struct fa_problem *p, const struct shape *s,
+static void count_standard(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_tiling *s,
                            const struct fa_tiles *tiles)
 {
-    struct visited all = visit_all(s);
+    struct sim_visited all = sim_visit_all(s);
     wide nq = (wide)s->nq, nk = (wide)s->nk, tr = (wide)s->tr, area = nq * nk;
     bool whole = tiles->column_chunk >= s->nk;
     wide passes = (wide)(p->bias != NULL) + (wide)(p->mask != NULL);
@@ -162,19 +185,25 @@ static void count_standard(struct counts *c, const struct fa_problem *p, const s
     c->write[FA_O] = nq * s->dv;
     c->matmul = 2 * area * (s->d + s->dv);
     c->other = area;
-    add_modifiers(c, p, &all, 1);
+    sim_count_modifiers(c, p, &all, 1);
+    if (p->dropout_p > 0) {
+        c->read[FA_P] += area;
+        c->write[FA_P] += area;
+        c->write[FA_DROPOUT] = p->dropout_keep ? 0 : area;
+        c->other += area;
+    }
     if (whole) {
         c->exp = area;
         c->other += 4 * area;
     } else {
-        wide chunks = nq * (wide)ceiling(s->nk, tiles->column_chunk);
+        wide chunks = nq * (wide)sim_ceiling(s->nk, tiles->column_chunk);
         c->exp = 2 * area + chunks;
         c->other += 5 * area + 4 * chunks;
     }
 }
 
-static void count_flash1(struct counts *c, const struct fa_problem *p, const struct shape *s,
-                         const struct visited *v)
+static void count_flash1(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_tiling *s,
+                         const struct sim_visited *v)
 {
     wide nq = (wide)s->nq;
     c->read[FA_Q] = v->rows_of_tiles * s->d;
@@ -187,11 +216,13 @@ static void count_flash1(struct counts *c, const struct fa_problem *p, const str
     c->matmul = 2 * v->area * (s->d + s->dv);
     c->exp = v->area + 2 * v->rows_of_tiles;
     c->other = 5 * v->area + v->rows_of_tiles * (s->dv + 9);
-    add_modifiers(c, p, v, 1);
+    sim_count_modifiers(c, p, v, 1);
+    if (p->dropout_p > 0)
+        c->other += v->area;
 }
 
-static void count_flash2(struct counts *c, const struct fa_problem *p, const struct shape *s,
-                         const struct visited *v)
+static void count_flash2(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_tiling *s,
+                         const struct sim_visited *v)
 {
     wide nq = (wide)s->nq;
     c->read[FA_Q] = v->query_rows * s->d;
@@ -202,11 +233,13 @@ static void count_flash2(struct counts *c, const struct fa_problem *p, const str
     c->matmul = 2 * v->area * (s->d + s->dv);
     c->exp = v->area + v->rows_of_tiles;
     c->other = 4 * v->area + v->rows_of_tiles * (s->dv + 4) + nq * (s->dv + 2);
-    add_modifiers(c, p, v, 1);
+    sim_count_modifiers(c, p, v, 1);
+    if (p->dropout_p > 0)
+        c->other += v->area;
 }
 
-static void count_fused_save_p(struct counts *c, const struct fa_problem *p,
-                               const struct shape *s, const struct visited *v)
+static void count_fused_save_p(struct sim_head_counts *c, const struct fa_problem *p,
+                               const struct sim_tiling *s, const struct sim_visited *v)
 {
     wide nq = (wide)s->nq;
     c->read[FA_Q] = v->query_rows * s->d;
@@ -218,7 +251,7 @@ static void count_fused_save_p(struct counts *c, const struct fa_problem *p,
     c->matmul = 2 * v->area * (2 * s->d + s->dv);
     c->exp = 2 * v->area + v->rows_of_tiles;
     c->other = 7 * v->area + 4 * v->rows_of_tiles + 2 * nq;
-    add_modifiers(c, p, v, 2);
+    sim_count_modifiers(c, p, v, 2);
 }
 
 /* x * times as a counter that also holds when the elements take `bytes` each. */
@@ -231,15 +264,20 @@ static bool narrow(wide x, wide times, size_t bytes, uint64_t *out)
     return true;
 }
 
-static bool narrow_all(const struct counts *c, const struct fa_problem *p, wide heads,
+static bool narrow_all(struct sim_head_counts *c, const struct fa_problem *p, wide heads,
                        struct sim_counters *out)
 {
+    wide kv_heads = (wide)p->batch * (wide)p->kv_heads;
     wide total = 0;
     bool fits = true;
     for (int id = 0; id < FA_HBM_TENSORS; id++) {
         size_t bytes = fa_dtype_bytes(fa_hbm_format(p, (enum fa_tensor_id)id));
+        uint64_t again = 0;
         fits = fits && narrow(c->read[id], heads, bytes, &out->read[id]) &&
-               narrow(c->write[id], heads, bytes, &out->write[id]);
+               narrow(c->write[id], heads, bytes, &out->write[id]) &&
+               narrow(c->group_read[id], heads - kv_heads, bytes, &again) &&
+               again <= (uint64_t)INT64_MAX - out->read[id];
+        out->read[id] += fits ? again : 0;
         if (fits)
             total += (wide)bytes * ((wide)out->read[id] + out->write[id]);
     }
@@ -252,33 +290,61 @@ static bool narrow_all(const struct counts *c, const struct fa_problem *p, wide 
            narrow(c->skipped, heads, 1, &out->tiles_skipped);
 }
 
+static bool is_standard(const struct fa_algorithm *algorithm)
+{
+    return algorithm == &fa_standard || algorithm == &fa_standard_backward;
+}
+
+/* Tiles of all that are not whole, for what computes the hidden ones too. */
+static wide masked_of_all(const struct fa_problem *p, const struct sim_tiling *s,
+                          const struct sim_visited *v)
+{
+    const struct fa_block_mask *blocks = p->blocks;
+    struct band band = band_of(p);
+    wide masked = 0;
+    if (!blocks)
+        return (wide)s->tr * (wide)s->tc - (v->tiles - v->masked);
+    for (int64_t i = 0; i < s->tr; i++)
+        for (int64_t j = 0; j < s->tc; j++) {
+            int64_t r0 = i * s->br, r1 = clamp(r0 + s->br, 0, s->nq) - 1, from, to;
+            int64_t c0 = j * s->bc, c1 = clamp(c0 + s->bc, 0, s->nk);
+            keys_of_rows(s, &band, r0, r1, true, &from, &to);
+            bool hidden = from > c0 || to < c1;
+            for (int64_t r = r0 / blocks->br; r <= r1 / blocks->br; r++)
+                for (int64_t c = c0 / blocks->bc; c <= (c1 - 1) / blocks->bc; c++)
+                    hidden = hidden || !blocks->visit[r * blocks->columns + c];
+            masked += hidden;
+        }
+    return masked;
+}
+
 enum fa_status sim_closed_form(const struct fa_algorithm *algorithm,
                                const struct fa_problem *problem, const struct fa_tiles *tiles,
                                struct sim_closed_form *form, struct fa_error *error)
 {
-    struct shape s = shape_of(problem, tiles);
-    struct counts c;
+    struct sim_tiling s = shape_of(problem, tiles);
+    struct sim_head_counts c;
     struct sim_closed_form made;
     bool structure = has_structure(problem);
-    struct visited v = structure ? visit_masked(problem, &s) : visit_all(&s);
+    struct sim_visited v = structure ? sim_visit_masked(problem, &s) : sim_visit_all(&s);
     wide heads = (wide)problem->batch * (wide)problem->heads;
     wide all_tiles = (wide)s.tr * (wide)s.tc;
 
     memset(&c, 0, sizeof c);
     memset(&made, 0, sizeof made);
-    c.visited = algorithm == &fa_standard ? all_tiles : v.tiles;
-    c.masked = v.masked;
+    c.visited = is_standard(algorithm) ? all_tiles : v.tiles;
+    c.masked = is_standard(algorithm) ? masked_of_all(problem, &s, &v) : v.masked;
     c.skipped = all_tiles - c.visited;
-    if (algorithm == &fa_standard) {
-        c.masked = all_tiles - (v.tiles - v.masked); /* the hidden ones are computed too */
+    if (sim_is_backward(algorithm))
+        sim_count_backward(&c, algorithm, problem, &s, tiles, &v);
+    else if (algorithm == &fa_standard)
         count_standard(&c, problem, &s, tiles);
-    } else if (algorithm == &fa_flash1) {
+    else if (algorithm == &fa_flash1)
         count_flash1(&c, problem, &s, &v);
-    } else if (algorithm == &fa_flash2) {
+    else if (algorithm == &fa_flash2)
         count_flash2(&c, problem, &s, &v);
-    } else {
+    else
         count_fused_save_p(&c, problem, &s, &v);
-    }
     if (!narrow_all(&c, problem, heads, &made.counters) ||
         !narrow(all_tiles, heads, 1, &made.tiles_total))
         return fa_fail(error, FA_TOO_LARGE,
@@ -292,102 +358,3 @@ enum fa_status sim_closed_form(const struct fa_algorithm *algorithm,
     return FA_OK;
 }
 
-static wide tile_bytes(const struct fa_problem *p, enum fa_tensor_id id, int64_t rows,
-                       int64_t columns)
-{
-    return (wide)rows * (wide)columns * fa_on_chip_bytes(p, id);
-}
-
-static wide modifier_bytes(const struct fa_problem *p, enum fa_tensor_id id, int64_t rows,
-                           int64_t columns)
-{
-    const struct fa_tensor *t = id == FA_BIAS ? p->bias : p->mask;
-    return t ? tile_bytes(p, id, t->shape[2] == 1 ? 1 : rows, t->shape[3] == 1 ? 1 : columns) : 0;
-}
-
-static wide greater(wide a, wide b)
-{
-    return a > b ? a : b;
-}
-
-static wide live_standard(const struct fa_problem *p, const struct fa_tiles *t, int64_t br,
-                          int64_t bc)
-{
-    wide score = tile_bytes(p, FA_S, br, bc), most;
-    int64_t rows = clamp(t->row_block, 0, p->nq), columns = clamp(t->column_chunk, 0, p->nk);
-    if (p->nq == 0)
-        return 0;
-    most = score + tile_bytes(p, FA_Q, br, p->d) + tile_bytes(p, FA_K, bc, p->d);
-    if (p->bias)
-        most = greater(most, score + modifier_bytes(p, FA_BIAS, br, bc));
-    if (p->mask)
-        most = greater(most, score + modifier_bytes(p, FA_MASK, br, bc));
-    most = greater(most, tile_bytes(p, FA_S, rows, columns) + 2 * tile_bytes(p, FA_M, rows, 1));
-    return greater(most, score + tile_bytes(p, FA_V, bc, p->dv) + tile_bytes(p, FA_O, br, p->dv));
-}
-
-uint64_t sim_live_bytes(const struct fa_algorithm *algorithm, const struct fa_problem *p,
-                        const struct fa_tiles *tiles)
-{
-    int64_t br = clamp(tiles->br, 0, p->nq), bc = clamp(tiles->bc, 0, p->nk);
-    wide bytes;
-
-    if (p->batch == 0 || p->heads == 0 || (p->nq == 0 && algorithm != &fa_flash1))
-        return 0;
-    if (algorithm == &fa_standard) {
-        bytes = live_standard(p, tiles, br, bc);
-    } else {
-        int64_t statistics = algorithm == &fa_flash1 ? 4 : 2;
-        bytes = tile_bytes(p, FA_Q, br, p->d) + tile_bytes(p, FA_K, bc, p->d) +
-                tile_bytes(p, FA_V, bc, p->dv) + tile_bytes(p, FA_O, br, p->dv) +
-                tile_bytes(p, FA_S, br, bc) + tile_bytes(p, FA_M, br, statistics) +
-                modifier_bytes(p, FA_BIAS, br, bc) + modifier_bytes(p, FA_MASK, br, bc);
-    }
-    return bytes > (wide)INT64_MAX ? UINT64_MAX : (uint64_t)bytes;
-}
-
-enum fa_status sim_footprint(const struct fa_algorithm *algorithm, const struct fa_problem *p,
-                             struct sim_footprint *footprint, struct fa_error *error)
-{
-    wide queries = (wide)p->batch * (wide)p->heads, keys = (wide)p->batch * (wide)p->kv_heads;
-    wide dtype = fa_dtype_bytes(p->dtype), statistic = fa_dtype_bytes(fa_hbm_format(p, FA_LSE));
-    wide nq = (wide)p->nq, nk = (wide)p->nk;
-    wide input = dtype * (queries * nq * (wide)p->d + keys * nk * (wide)(p->d + p->dv));
-    wide output = queries * nq * (dtype * (wide)p->dv + statistic), extra = 0;
-
-    if (p->bias)
-        input += dtype * (wide)p->bias->shape[0] * (wide)p->bias->shape[1] *
-                 (wide)p->bias->shape[2] * (wide)p->bias->shape[3];
-    if (p->mask)
-        input += (wide)p->mask->shape[0] * (wide)p->mask->shape[1] * (wide)p->mask->shape[2] *
-                 (wide)p->mask->shape[3];
-    extra += (wide)(algorithm->stores_scores + algorithm->stores_weights) * dtype * queries * nq *
-             nk;
-    if (algorithm->stores_statistics)
-        extra += 2 * statistic * queries * nq;
-    if (input > (wide)INT64_MAX || output > (wide)INT64_MAX || extra > (wide)INT64_MAX)
-        return fa_fail(error, FA_TOO_LARGE, "the tensors of %s take more than 2^63 - 1 bytes",
-                       algorithm->name);
-    *footprint = (struct sim_footprint){(uint64_t)input, (uint64_t)output, (uint64_t)extra};
-    return FA_OK;
-}
-
-struct sim_bounds sim_bounds(const struct fa_problem *p, uint64_t sram_bytes,
-                             double visited_share)
-{
-    double heads = (double)p->batch * (double)p->heads;
-    double kv_heads = (double)p->batch * (double)p->kv_heads;
-    double nq = (double)p->nq, nk = (double)p->nk, d = (double)p->d, dv = (double)p->dv;
-    double m = floor((double)sram_bytes / (double)fa_dtype_bytes(p->dtype));
-    struct sim_bounds bounds = {
-        .compulsory = heads * nq * (d + dv) + kv_heads * nk * (d + dv),
-        .theta = m > 0 ? heads * visited_share * nq * nk * d * d / m : NAN,
-        .floor = NAN,
-        .standard = heads * (nq * d + nq * nk),
-    };
-    if (m >= 2 * d * d) {
-        double derived = heads * (visited_share * nq * nk * d * d / (m + 2 * d * d) - m);
-        bounds.floor = derived > bounds.compulsory ? derived : bounds.compulsory;
-    }
-    return bounds;
-}

@@ -32,13 +32,14 @@ enum fa_status sim_closed_form(const struct fa_algorithm *algorithm,
 uint64_t sim_live_bytes(const struct fa_algorithm *algorithm, const struct fa_problem *problem,
                         const struct fa_tiles *tiles);
 
-/* Elements of HBM that the tensors occupy, as bytes: inputs q k v mask bias; outputs o lse; all
- * the rest of what the algorithm keeps there. FA_TOO_LARGE. */
+/* Bytes of HBM that the tensors occupy: inputs q k v mask bias and a given keep mask; outputs o lse;
+ * extra, all the rest of what the algorithm keeps there. With `backward`, what the forward algorithm
+ * and its backward pass take together: do is an input, dq dk dv outputs. FA_TOO_LARGE. */
 struct sim_footprint {
     uint64_t input_bytes, output_bytes, extra_bytes;
 };
 
-enum fa_status sim_footprint(const struct fa_algorithm *algorithm,
+enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward,
                              const struct fa_problem *problem, struct sim_footprint *footprint,
                              struct fa_error *error);
 

@@ -17,6 +17,13 @@ void sim_counters_add(struct sim_counters *counters, const struct sim_counters *
         counters->sram_peak_bytes = part->sram_peak_bytes;
 }
 
+void sim_counters_merge_pd(struct sim_counters *counters)
+{
+    counters->read[FA_P] += counters->read[FA_PD];
+    counters->write[FA_P] += counters->write[FA_PD];
+    counters->read[FA_PD] = counters->write[FA_PD] = 0;
+}
+
 static struct sim_volume volume(uint64_t elements, const struct fa_problem *problem,
                                 enum fa_tensor_id id)
 {

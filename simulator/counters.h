@@ -25,6 +25,9 @@ struct sim_counters {
 void sim_counters_add(struct sim_counters *counters, const struct sim_counters *part,
                       uint64_t times);
 
+/* Counts the dropped P of `standard` as P: no table of tensors knows it apart. */
+void sim_counters_merge_pd(struct sim_counters *counters);
+
 struct sim_volume {
     uint64_t elements, bytes;
 };

@@ -23,7 +23,7 @@ struct workers {
 };
 
 static enum fa_status open_workers(struct workers *workers, int n, const struct fa_run *run,
-                                   const struct sim_experiment *experiment,
+                                   const struct sim_experiment *experiment, enum sim_mode mode,
                                    struct sim_trace *trace, struct fa_error *error)
 {
     *workers = (struct workers){
@@ -37,7 +37,7 @@ static enum fa_status open_workers(struct workers *workers, int n, const struct 
         return fa_fail(error, FA_NO_MEMORY, "no memory for %d workers", n);
     }
     for (int w = 0; w < n; w++) {
-        sim_memory_open(&workers->memories[w], run, experiment->mode,
+        sim_memory_open(&workers->memories[w], run, mode,
                         experiment->lift_capacity ? 0 : experiment->machine.sram_bytes, trace);
         workers->ports[w] = &workers->memories[w].port;
     }
@@ -60,33 +60,64 @@ static void sum_counters(struct sim_result *result, const struct workers *worker
     }
 }
 
+const char *sim_pass_name(enum sim_pass pass)
+{
+    static const char *const names[] = {"forward", "backward", "both"};
+    return names[pass];
+}
+
 /* Adds to a refusal what would help: what the pass needs in all, and tiles that fit. */
-static void advise(const struct sim_experiment *experiment, const struct fa_tiles *tiles,
-                   struct fa_error *error)
+static void advise(const struct sim_experiment *experiment, const struct fa_algorithm *algorithm,
+                   const struct fa_tiles *tiles, struct fa_error *error)
 {
     static const struct sim_tile_choice square = {SIM_TILES_SQUARE, 0, 0};
     const struct fa_problem *problem = &experiment->problem;
+    const char *pass = algorithm == experiment->algorithm ? "" : " backward";
     uint64_t capacity = experiment->machine.sram_bytes;
     struct fa_tiles fit;
     char refusal[sizeof error->text];
 
-    if (!error || error->status != FA_DOES_NOT_FIT)
-        return;
     memcpy(refusal, error->text, sizeof refusal);
     refusal[700] = '\0'; /* room for the advice */
-    uint64_t needed = sim_live_bytes(experiment->algorithm, problem, tiles);
-    if (sim_tiles_choose(&square, experiment->algorithm, problem, capacity, capacity, &fit, NULL) ==
-        FA_OK)
+    uint64_t needed = sim_live_bytes(algorithm, problem, tiles);
+    if (sim_tiles_choose(&square, algorithm, problem, capacity, capacity, &fit, NULL) == FA_OK)
         fa_fail(error, FA_DOES_NOT_FIT,
-                "%s; %s with tiles of %" PRId64 "x%" PRId64 " needs %" PRIu64
+                "%s; %s%s with tiles of %" PRId64 "x%" PRId64 " needs %" PRIu64
                 " bytes in all; the largest square tile that fits is %" PRId64 "x%" PRId64
                 " (--tiles square), or give more with --sram",
-                refusal, experiment->algorithm->name, tiles->br, tiles->bc, needed, fit.br, fit.bc);
+                refusal, algorithm->name, pass, tiles->br, tiles->bc, needed, fit.br, fit.bc);
     else
         fa_fail(error, FA_DOES_NOT_FIT,
-                "%s; %s with tiles of %" PRId64 "x%" PRId64 " needs %" PRIu64
+                "%s; %s%s with tiles of %" PRId64 "x%" PRId64 " needs %" PRIu64
                 " bytes in all; no tile fits: give more with --sram or a smaller --d",
-                refusal, experiment->algorithm->name, tiles->br, tiles->bc, needed);
+                refusal, algorithm->name, pass, tiles->br, tiles->bc, needed);
+}
+
+/* The tiles of one pass: br and bc as planned, the row-wise steps as its own rule has them. */
+static enum fa_status tiles_of_pass(const struct sim_experiment *experiment,
+                                    const struct fa_algorithm *algorithm,
+                                    const struct fa_tiles *planned, struct fa_tiles *tiles,
+                                    struct fa_error *error)
+{
+    const struct sim_tile_choice given = {SIM_TILES_GIVEN, planned->br, planned->bc};
+    uint64_t rule = experiment->machine.sram_bytes;
+    return sim_tiles_choose(&given, algorithm, &experiment->problem,
+                            experiment->lift_capacity ? 0 : rule, rule, tiles, error);
+}
+
+/* Bounds one pass's counters; adds its tiles to none. */
+static enum fa_status bound_pass(const struct sim_experiment *experiment,
+                                 const struct fa_algorithm *algorithm, struct sim_result *result,
+                                 struct fa_error *error)
+{
+    struct sim_closed_form form;
+    struct fa_tiles tiles;
+    enum fa_status status = tiles_of_pass(experiment, algorithm, &result->tiles, &tiles, error);
+    if (status == FA_OK)
+        status = sim_closed_form(algorithm, &experiment->problem, &tiles, &form, error);
+    if (status == FA_OK)
+        result->tiles_total = form.tiles_total;
+    return status;
 }
 
 /* Everything that is known before the run. */
@@ -94,28 +125,36 @@ static enum fa_status plan(const struct sim_experiment *experiment, struct sim_r
                            struct fa_error *error)
 {
     const struct fa_problem *problem = &experiment->problem;
+    const struct fa_algorithm *forward = experiment->algorithm;
+    bool backward = experiment->pass != SIM_FORWARD;
     uint64_t rule = experiment->machine.sram_bytes;
-    struct sim_closed_form form;
     enum fa_status status = fa_problem_check(problem, error);
 
     if (status == FA_OK && rule == 0)
         status = fa_fail(error, FA_BAD_ARGUMENT, "an SRAM of 0 bytes: expected 1 or more");
+    if (status == FA_OK && experiment->trace && experiment->pass == SIM_BOTH)
+        status = fa_fail(error, FA_UNSUPPORTED,
+                         "a trace holds one pass: give --pass forward or --pass backward");
     if (status == FA_OK)
-        status = sim_tiles_choose(&experiment->tiles, experiment->algorithm, problem,
-                                  experiment->lift_capacity ? 0 : rule, rule, &result->tiles,
-                                  error);
+        status = sim_tiles_choose(&experiment->tiles, backward ? forward->backward : forward,
+                                  problem, experiment->lift_capacity ? 0 : rule, rule,
+                                  &result->tiles, error);
+    if (status == FA_OK && experiment->pass != SIM_BACKWARD)
+        status = bound_pass(experiment, forward, result, error);
+    if (status == FA_OK && backward)
+        status = bound_pass(experiment, forward->backward, result, error);
     if (status == FA_OK)
-        status = sim_closed_form(experiment->algorithm, problem, &result->tiles, &form, error);
-    if (status == FA_OK)
-        status = sim_footprint(experiment->algorithm, problem, &result->footprint, error);
+        status = sim_footprint(forward, backward, problem, &result->footprint, error);
     if (status != FA_OK)
         return status;
-    result->algorithm = experiment->algorithm;
+    result->algorithm = forward;
+    result->pass = experiment->pass;
     result->problem = *problem;
     result->policy = experiment->tiles.policy;
     result->machine = experiment->machine;
     result->capacity_lifted = experiment->lift_capacity;
-    result->tiles_total = form.tiles_total;
+    if (experiment->pass == SIM_BOTH)
+        result->tiles_total *= 2;
     return FA_OK;
 }
 
@@ -124,7 +163,8 @@ static enum fa_status make_trace(const struct sim_experiment *experiment,
                                  struct fa_error *error)
 {
     struct sim_trace_header header = experiment->trace_header;
-    header.algorithm = experiment->algorithm;
+    header.algorithm = experiment->pass == SIM_BACKWARD ? experiment->algorithm->backward
+                                                        : experiment->algorithm;
     header.problem = experiment->problem;
     header.has_mask = header.problem.mask != NULL;
     header.has_bias = header.problem.bias != NULL;
@@ -135,55 +175,108 @@ static enum fa_status make_trace(const struct sim_experiment *experiment,
     return sim_trace_create(&header, trace, error);
 }
 
+/* Executes one pass on an open run and adds what it counted. */
+static enum fa_status execute(const struct sim_experiment *experiment,
+                              const struct fa_algorithm *algorithm, const struct fa_run *run,
+                              enum sim_mode mode, struct sim_trace *trace,
+                              struct sim_result *result, struct fa_error *error)
+{
+    struct workers workers;
+    int64_t heads = fa_execution_heads(algorithm, &experiment->problem);
+    /* Heads differ in nothing that is counted, so counting alone needs one of them. */
+    int64_t executed = mode == SIM_COUNT_ONLY && !trace && heads > 0 ? 1 : heads;
+    enum fa_status status =
+        open_workers(&workers, trace ? 1 : experiment->threads, run, experiment, mode, trace, error);
+
+    if (status != FA_OK)
+        return status;
+    double begin = now_seconds();
+    status = fa_execute(algorithm, workers.ports, workers.n, executed, experiment->watch, error);
+    result->seconds += now_seconds() - begin;
+    if (mode != SIM_PLAIN)
+        sum_counters(result, &workers, executed ? (uint64_t)(heads / executed) : 1);
+    if (executed > 0)
+        result->heads_executed =
+            executed * (experiment->problem.batch * experiment->problem.heads / heads);
+    close_workers(&workers);
+    if (status == FA_DOES_NOT_FIT)
+        advise(experiment, algorithm, &run->tiles, error);
+    return status;
+}
+
+/* The forward pass, which is not counted where the backward one alone is asked for. */
+static enum fa_status run_forward(const struct sim_experiment *experiment, struct fa_run *run,
+                                  struct sim_trace *trace, struct sim_result *result,
+                                  struct fa_error *error)
+{
+    const struct fa_algorithm *algorithm = experiment->algorithm;
+    bool data = experiment->mode != SIM_COUNT_ONLY, counted = experiment->pass != SIM_BACKWARD;
+    enum fa_status status = FA_OK;
+
+    if (counted || data)
+        status = execute(experiment, algorithm, run, counted ? experiment->mode : SIM_PLAIN,
+                         counted ? trace : NULL, result, error);
+    if (!counted)
+        result->seconds = 0;
+    if (status == FA_OK && data)
+        fa_run_finish(run, algorithm);
+    return status;
+}
+
+static enum fa_status run_backward(const struct sim_experiment *experiment,
+                                   const struct fa_run *forward, struct sim_trace *trace,
+                                   struct sim_result *result, struct fa_error *error)
+{
+    const struct fa_algorithm *algorithm = experiment->algorithm->backward;
+    bool data = experiment->mode != SIM_COUNT_ONLY;
+    struct fa_tiles tiles;
+    struct fa_run run;
+    enum fa_status status = tiles_of_pass(experiment, algorithm, &result->tiles, &tiles, error);
+
+    if (status == FA_OK)
+        status = fa_run_open_backward(&run, algorithm, forward, &tiles,
+                                      data ? experiment->dout : NULL, data ? experiment->dq : NULL,
+                                      data ? experiment->dk : NULL, data ? experiment->dv : NULL,
+                                      error);
+    if (status != FA_OK)
+        return status;
+    status = execute(experiment, algorithm, &run, experiment->mode, trace, result, error);
+    fa_run_close(&run);
+    return status;
+}
+
 enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
                                   struct sim_result *result, struct fa_error *error)
 {
     struct fa_error local = {FA_OK, ""};
     struct sim_result made;
     struct fa_run run;
-    struct workers workers;
+    struct fa_tiles tiles;
     struct sim_trace *trace = NULL;
-    bool data = experiment->mode != SIM_COUNT_ONLY;
+    bool data = experiment->mode != SIM_COUNT_ONLY, backward = experiment->pass != SIM_FORWARD;
     enum fa_status status;
 
     if (!error)
         error = &local;
     memset(&made, 0, sizeof made);
     status = plan(experiment, &made, error);
-    if (status != FA_OK)
-        return status;
-    if (experiment->trace && experiment->mode != SIM_PLAIN) {
+    if (status == FA_OK)
+        status = tiles_of_pass(experiment, experiment->algorithm, &made.tiles, &tiles, error);
+    if (status == FA_OK && experiment->trace && experiment->mode != SIM_PLAIN)
         status = make_trace(experiment, &made, &trace, error);
-        if (status != FA_OK)
-            return status;
-    }
-    status = fa_run_open(&run, experiment->algorithm, &experiment->problem, &made.tiles,
-                         data ? experiment->q : NULL, data ? experiment->k : NULL,
-                         data ? experiment->v : NULL, data ? experiment->o : NULL,
-                         data ? experiment->lse : NULL, false, error);
+    if (status == FA_OK)
+        status = fa_run_open(&run, experiment->algorithm, &experiment->problem, &tiles,
+                             data ? experiment->q : NULL, data ? experiment->k : NULL,
+                             data ? experiment->v : NULL, data ? experiment->o : NULL,
+                             data ? experiment->lse : NULL, backward, error);
     if (status != FA_OK) {
         sim_trace_free(trace);
         return status;
     }
-    status = open_workers(&workers, trace ? 1 : experiment->threads, &run, experiment, trace,
-                          error);
-    if (status == FA_OK) {
-        int64_t heads = experiment->problem.batch * experiment->problem.heads;
-        /* Heads differ in nothing that is counted, so counting alone needs one of them. */
-        made.heads_executed = !data && !trace && heads > 0 ? 1 : heads;
-        double begin = now_seconds();
-        status = fa_execute(experiment->algorithm, workers.ports, workers.n, made.heads_executed,
-                            experiment->watch, error);
-        made.seconds = now_seconds() - begin;
-        sum_counters(&made, &workers,
-                     made.heads_executed ? (uint64_t)(heads / made.heads_executed) : 1);
-        close_workers(&workers);
-    }
-    if (status == FA_OK && data)
-        fa_run_finish(&run, experiment->algorithm);
+    status = run_forward(experiment, &run, trace, &made, error);
+    if (status == FA_OK && backward)
+        status = run_backward(experiment, &run, trace, &made, error);
     fa_run_close(&run);
-    if (status == FA_DOES_NOT_FIT)
-        advise(experiment, &made.tiles, error);
     if (trace && (status == FA_OK || status == FA_DOES_NOT_FIT))
         *experiment->trace = trace;
     else
@@ -229,7 +322,7 @@ enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, ui
     struct fa_run run;
     enum fa_status status;
 
-    assert(experiment->mode == SIM_COUNTED);
+    assert(experiment->mode == SIM_COUNTED && experiment->pass == SIM_FORWARD);
     memset(&planned, 0, sizeof planned);
     status = plan(experiment, &planned, error);
     if (status != FA_OK)

@@ -14,8 +14,17 @@
 extern "C" {
 #endif
 
+enum sim_pass {
+    SIM_FORWARD,
+    SIM_BACKWARD, /* counts the backward pass alone; what it needs comes from an uncounted forward */
+    SIM_BOTH      /* the sum */
+};
+
+const char *sim_pass_name(enum sim_pass pass); /* "forward", "backward", "both" */
+
 struct sim_experiment {
-    const struct fa_algorithm *algorithm;
+    const struct fa_algorithm *algorithm; /* the forward one; its backward pass follows from it */
+    enum sim_pass pass;
     struct fa_problem problem;
     struct sim_machine machine; /* sram_bytes is the capacity */
     struct sim_tile_choice tiles;
@@ -24,6 +33,7 @@ struct sim_experiment {
     int threads; /* 1 or more; a traced run takes 1 */
     /* Inputs and outputs, not used by SIM_COUNT_ONLY; lse may be NULL. */
     const struct fa_tensor *q, *k, *v, *o, *lse;
+    const struct fa_tensor *dout, *dq, *dk, *dv; /* for the backward pass */
     struct sim_trace **trace; /* where to put a new trace, NULL: keep none; set on a refusal too */
     struct sim_trace_header trace_header; /* machine, version, command, seed, profile are taken */
     const struct fa_watch *watch;
@@ -31,6 +41,7 @@ struct sim_experiment {
 
 struct sim_result {
     const struct fa_algorithm *algorithm;
+    enum sim_pass pass;
     struct fa_problem problem;
     struct fa_tiles tiles;
     enum sim_policy policy;
@@ -40,13 +51,15 @@ struct sim_result {
     uint64_t tiles_total;
     struct sim_footprint footprint;
     struct sim_bounds bounds;
-    int64_t heads_executed; /* 1 of batch * heads in SIM_COUNT_ONLY: the rest is multiplied */
+    int64_t heads_executed; /* of batch * heads; in SIM_COUNT_ONLY one, or one group's: the rest is
+                             * multiplied */
     double seconds;         /* wall clock of the execution alone */
 };
 
 /*
- * Chooses the tiles, bounds the counters, runs, sums the workers' counters.
- * Errors: FA_BAD_ARGUMENT, FA_TOO_LARGE (a counter), FA_NO_MEMORY, FA_CANCELLED, FA_DOES_NOT_FIT
+ * Chooses the tiles (with a backward pass: for that one, which needs more on chip; both passes then
+ * have them), bounds the counters, runs, sums the workers' counters.
+ * Errors: FA_BAD_ARGUMENT, FA_UNSUPPORTED (a trace of both passes), FA_TOO_LARGE (a counter), FA_NO_MEMORY, FA_CANCELLED, FA_DOES_NOT_FIT
  * with what is live, what is missing, what the pass needs in all, and the largest tile that fits.
  */
 enum fa_status sim_experiment_run(const struct sim_experiment *experiment,

@@ -10,30 +10,25 @@
 
 enum fa_tensor_id sim_op_writes(enum fa_op op)
 {
-    switch (op) {
-    case FA_OP_SCORE:
-    case FA_OP_BIAS:
-    case FA_OP_HIDE:
-    case FA_OP_MASK:
-        return FA_S;
-    case FA_OP_SOFTMAX_ROWS:
-    case FA_OP_NORMALISE:
-    case FA_OP_ABSORB:
-    case FA_OP_TILE_SOFTMAX:
-    case FA_OP_NO_WEIGHTS:
-        return FA_P;
-    case FA_OP_ROW_STATS:
-        return FA_M;
-    case FA_OP_FINISH_STATS:
-        return FA_LSE;
-    case FA_OP_START:
-    case FA_OP_UPDATE:
-    case FA_OP_ACCUMULATE:
-    case FA_OP_FINISH:
-    case FA_OP_COUNT:
-        break;
-    }
-    return FA_O;
+    static const uint8_t writes[FA_OP_COUNT] = {
+        [FA_OP_START] = FA_O,         [FA_OP_SCORE] = FA_S,
+        [FA_OP_BIAS] = FA_S,          [FA_OP_HIDE] = FA_S,
+        [FA_OP_MASK] = FA_S,          [FA_OP_SOFTMAX_ROWS] = FA_P,
+        [FA_OP_ROW_STATS] = FA_M,     [FA_OP_NORMALISE] = FA_P,
+        [FA_OP_ABSORB] = FA_P,        [FA_OP_TILE_SOFTMAX] = FA_P,
+        [FA_OP_UPDATE] = FA_O,        [FA_OP_ACCUMULATE] = FA_O,
+        [FA_OP_FINISH] = FA_O,        [FA_OP_FINISH_STATS] = FA_LSE,
+        [FA_OP_NO_WEIGHTS] = FA_P,    [FA_OP_WEIGHTS] = FA_P,
+        [FA_OP_DROPOUT] = FA_P,       [FA_OP_KEEP] = FA_DROPOUT,
+        [FA_OP_START_DQ] = FA_DQ,     [FA_OP_START_DELTA] = FA_DELTA,
+        [FA_OP_START_DKV] = FA_DV,    [FA_OP_DELTA] = FA_DELTA,
+        [FA_OP_DP] = FA_DP,           [FA_OP_DROPOUT_DP] = FA_DP,
+        [FA_OP_GRAD_S] = FA_DS,       [FA_OP_GRAD_V] = FA_DV,
+        [FA_OP_GRAD_Q] = FA_DQ,       [FA_OP_GRAD_K] = FA_DK,
+        [FA_OP_GRAD_S_ROWS] = FA_DS,  [FA_OP_ROW_DELTA] = FA_DELTA,
+    };
+    assert((unsigned)op < FA_OP_COUNT);
+    return (enum fa_tensor_id)writes[op];
 }
 
 static struct sim_memory *memory_of(struct fa_port *port)
@@ -223,20 +218,62 @@ static void memory_store(struct fa_port *port, enum fa_tensor_id id, int64_t row
     }
 }
 
+/* The r x c that the operation's cost is about: see struct sim_event. */
+static void op_extent(const struct fa_port *port, enum fa_op op, int64_t *r, int64_t *c)
+{
+    const struct fa_tile *tile = port->tile;
+    enum fa_tensor_id id;
+    switch (op) {
+    case FA_OP_START:
+    case FA_OP_FINISH:
+    case FA_OP_FINISH_STATS:
+    case FA_OP_DELTA:
+        *r = tile[FA_O].live ? tile[FA_O].rows : tile[FA_M].rows;
+        *c = 1;
+        return;
+    case FA_OP_START_DQ:
+        *r = tile[FA_DQ].rows;
+        *c = 1;
+        return;
+    case FA_OP_START_DELTA:
+        *r = tile[FA_DELTA].rows;
+        *c = 1;
+        return;
+    case FA_OP_START_DKV:
+        *r = tile[FA_DK].live ? tile[FA_DK].rows : tile[FA_DV].rows;
+        *c = 1;
+        return;
+    case FA_OP_SCORE:
+    case FA_OP_BIAS:
+    case FA_OP_HIDE:
+    case FA_OP_MASK:
+    case FA_OP_ROW_STATS:
+        id = FA_S;
+        break;
+    case FA_OP_DP:
+    case FA_OP_DROPOUT_DP:
+        id = FA_DP;
+        break;
+    case FA_OP_GRAD_Q:
+    case FA_OP_GRAD_K:
+        id = FA_DS;
+        break;
+    default:
+        id = FA_P;
+        break;
+    }
+    *r = tile[id].rows;
+    *c = tile[id].columns;
+}
+
 static void record_compute(struct sim_memory *memory, enum fa_op op)
 {
     struct fa_port *port = &memory->port;
     enum fa_tensor_id id = sim_op_writes(op);
-    const struct fa_tile *score = port->tile[FA_S].live ? &port->tile[FA_S] : &port->tile[FA_P];
-    bool whole = op == FA_OP_START || op == FA_OP_FINISH || op == FA_OP_FINISH_STATS;
-    int64_t rows = score->rows, columns = score->columns;
-    if (whole) {
-        rows = port->tile[FA_O].live ? port->tile[FA_O].rows : port->tile[FA_M].rows;
-        columns = 1;
-    } else if (id == FA_P || op == FA_OP_UPDATE || op == FA_OP_ACCUMULATE) {
-        rows = port->tile[FA_P].rows;
-        columns = port->tile[FA_P].columns;
-    }
+    int64_t rows, columns;
+    if (op == FA_OP_START_DKV && !port->tile[FA_DV].live)
+        id = FA_DK; /* `standard` forms one at a time */
+    op_extent(port, op, &rows, &columns);
     struct sim_event event = event_at(port, SIM_COMPUTE, id, rows, columns, port->tile[id].place);
     event.op = (unsigned)op & 0xff;
     event.flags = (port->visit != FA_VISIT_NONE ? SIM_VISITS : 0u) |
@@ -311,6 +348,7 @@ struct sim_counters sim_memory_counters(const struct sim_memory *memory)
     };
     memcpy(counters.read, tally->read, sizeof counters.read);
     memcpy(counters.write, tally->write, sizeof counters.write);
+    sim_counters_merge_pd(&counters);
     return counters;
 }
 

@@ -180,12 +180,15 @@ static enum fa_status choose_best(struct search *search, int64_t unit, struct fa
 static enum fa_status choose_rows(struct search *search, uint64_t bytes, struct fa_error *error)
 {
     const struct fa_problem *p = search->problem;
-    uint64_t cell = fa_on_chip_bytes(p, FA_S), statistics = 2 * fa_on_chip_bytes(p, FA_M);
+    bool backward = search->algorithm == &fa_standard_backward;
+    /* A column of a row: its score; backward its P and dP. Beside it m and l; backward delta. */
+    uint64_t cell = (backward ? 2 : 1) * fa_on_chip_bytes(p, FA_S);
+    uint64_t statistics = (backward ? 1 : 2) * fa_on_chip_bytes(p, FA_M);
     uint64_t nk = (uint64_t)p->nk;
 
     search->tiles.row_block = 1;
     search->tiles.column_chunk = p->nk > 0 ? p->nk : 1;
-    if (search->algorithm != &fa_standard || bytes == 0)
+    if ((search->algorithm != &fa_standard && !backward) || bytes == 0)
         return FA_OK;
     if (nk <= (UINT64_MAX - statistics) / cell && cell * nk + statistics <= bytes) {
         uint64_t rows = bytes / (cell * nk + statistics);
@@ -195,9 +198,9 @@ static enum fa_status choose_rows(struct search *search, uint64_t bytes, struct 
     }
     if (bytes < statistics + cell)
         return fa_fail(error, FA_DOES_NOT_FIT,
-                       "SRAM of %" PRIu64 " bytes holds no part of a row of S: one score, m and l "
-                       "need %" PRIu64 " bytes; give more with --sram",
-                       bytes, statistics + cell);
+                       "SRAM of %" PRIu64 " bytes holds no part of a row of %s: one column and its "
+                       "statistics need %" PRIu64 " bytes; give more with --sram",
+                       bytes, backward ? "P and dP" : "S", statistics + cell);
     search->tiles.column_chunk = (int64_t)((bytes - statistics) / cell);
     return FA_OK;
 }
@@ -229,6 +232,7 @@ enum fa_status sim_tiles_choose(const struct sim_tile_choice *choice,
 
     unmasked.causal = FA_CAUSAL_NONE;
     unmasked.window_left = unmasked.window_right = -1;
+    unmasked.blocks = NULL;
     status = choose_rows(&search, rule_bytes, error);
     if (status != FA_OK)
         return status;

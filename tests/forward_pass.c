@@ -235,27 +235,9 @@ struct forward_budget forward_budget_make(const struct attention_case *attention
     return budget;
 }
 
-static void check(const char *what, const double *got, const double *expected, int64_t n,
-                  double budget, const struct forward_pass *pass,
-                  const struct attention_case *attention, const char *label)
-{
-    struct fa_comparison comparison = fa_comparison_start();
-    fa_comparison_add(&comparison, got, expected, n);
-    if (fa_comparison_within(&comparison, budget))
-        return;
-    fail_msg("%s case \"%s\" (%s), %s, tiles %" PRId64 "x%" PRId64 ", rows %" PRId64
-             ", %s: element "
-             "%" PRId64 " is %.17g, expected %.17g within %g; %" PRId64 " of %" PRId64
-             " differ in NaN or infinity",
-             label, attention->name, fa_dtype_name(attention->problem.dtype), pass->algorithm->name,
-             pass->tiles.br, pass->tiles.bc, pass->tiles.row_block, what, comparison.worst,
-             got[comparison.worst], expected[comparison.worst], budget, comparison.mismatches,
-             comparison.n);
-}
-
-void forward_result_check(const struct forward_result *result, const struct forward_pass *pass,
-                          const struct attention_case *attention,
-                          const struct forward_budget *budget, const char *label)
+/* The budgets of the header, for O and LSE. */
+static void budgets_of(const struct forward_pass *pass, const struct attention_case *attention,
+                       const struct forward_budget *budget, double *o, double *lse)
 {
     const struct fa_problem *p = &attention->problem;
     struct sim_result run = {.algorithm = pass->algorithm, .problem = *p, .tiles = pass->tiles};
@@ -266,12 +248,80 @@ void forward_result_check(const struct forward_result *result, const struct forw
         sums += u_real * (fmin((double)pass->tiles.bc, (double)p->nk) +
                           ceil((double)p->nk / (double)pass->tiles.bc));
     double lse_rounding = few * u_real + (pass->algorithm == &fa_standard ? 2 * u : 0);
-    check("O", result->o, attention->o.data, result->n_o,
-          2 * factor * budget->naive_o + (few * u + sums) * budget->v_size, pass, attention, label);
+    *o = 2 * factor * budget->naive_o + (few * u + sums) * budget->v_size;
+    *lse = 2 * factor * budget->naive_lse + (lse_rounding + sums) * budget->lse_size;
+}
+
+bool forward_result_within(const struct forward_result *result, const struct forward_pass *pass,
+                           const struct attention_case *attention,
+                           const struct forward_budget *budget)
+{
+    struct fa_comparison o = fa_comparison_start(), lse = o;
+    double o_budget, lse_budget;
+    budgets_of(pass, attention, budget, &o_budget, &lse_budget);
+    fa_comparison_add(&o, result->o, attention->o.data, result->n_o);
     if (!pass->without_lse)
-        check("LSE", result->lse, attention->lse.data, result->n_lse,
-              2 * factor * budget->naive_lse + (lse_rounding + sums) * budget->lse_size, pass,
-              attention, label);
+        fa_comparison_add(&lse, result->lse, attention->lse.data, result->n_lse);
+    return fa_comparison_within(&o, o_budget) && fa_comparison_within(&lse, lse_budget);
+}
+
+/* Says what the first of the two that is out of its budget did. */
+static void fail_at_worst(const char *what, const double *got, const struct fa_tensor *expected,
+                          double budget, const struct forward_pass *pass,
+                          const struct attention_case *attention, const char *label)
+{
+    struct fa_comparison comparison = fa_comparison_start();
+    fa_comparison_add(&comparison, got, expected->data, elements(expected));
+    if (fa_comparison_within(&comparison, budget))
+        return;
+    fail_msg("%s case \"%s\" (%s), %s, tiles %" PRId64 "x%" PRId64 ", rows %" PRId64
+             ", %s: element %" PRId64 " is %.17g, expected %.17g within %g; %" PRId64 " of %" PRId64
+             " differ in NaN or infinity",
+             label, attention->name, fa_dtype_name(attention->problem.dtype), pass->algorithm->name,
+             pass->tiles.br, pass->tiles.bc, pass->tiles.row_block, what, comparison.worst,
+             got[comparison.worst], ((const double *)expected->data)[comparison.worst], budget,
+             comparison.mismatches, comparison.n);
+}
+
+void forward_result_check(const struct forward_result *result, const struct forward_pass *pass,
+                          const struct attention_case *attention,
+                          const struct forward_budget *budget, const char *label)
+{
+    double o_budget, lse_budget;
+    if (forward_result_within(result, pass, attention, budget))
+        return;
+    budgets_of(pass, attention, budget, &o_budget, &lse_budget);
+    fail_at_worst("O", result->o, &attention->o, o_budget, pass, attention, label);
+    fail_at_worst("LSE", result->lse, &attention->lse, lse_budget, pass, attention, label);
+}
+
+static const struct {
+    int64_t br, bc, row_block, column_chunk;
+} tile_choices[] = {
+    {1, 1, 1, 1},    {7, 5, 3, 11},     {16, 64, 2, 0},
+    {64, 32, 5, 64}, {300, 70, 40, 16}, {64, 900, 64, 0},
+};
+enum { TILE_CHOICES = (int)(sizeof tile_choices / sizeof tile_choices[0]), LARGE = 700000 };
+
+void forward_check_all(const struct attention_case *attention, bool every, const char *label)
+{
+    const struct fa_problem *p = &attention->problem;
+    struct forward_budget budget = forward_budget_make(attention);
+    /* What a single score costs grows with the head size too. */
+    bool all = every || p->batch * p->heads * p->nq * p->nk * (p->d + p->dv) <= LARGE;
+    for (int a = 0; a < FA_ALGORITHMS; a++)
+        for (int t = all ? 0 : 1 + (a + (int)p->dtype) % 3; t < TILE_CHOICES; t += all ? 1 : 3) {
+            struct forward_pass pass = {
+                .algorithm = fa_algorithms[a],
+                .tiles = forward_tiles(tile_choices[t].br, tile_choices[t].bc,
+                                       tile_choices[t].row_block, tile_choices[t].column_chunk),
+                .port = (t + a) % 2 ? FORWARD_PLAIN : FORWARD_COUNTED,
+                .layout = (enum forward_layout)(t % 3),
+            };
+            struct forward_result result = forward_pass_run(&pass, attention);
+            forward_result_check(&result, &pass, attention, &budget, label);
+            forward_result_free(&result);
+        }
 }
 
 static int64_t first_difference(const double *a, const double *b, int64_t n)

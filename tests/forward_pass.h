@@ -68,11 +68,24 @@ struct forward_budget {
 
 struct forward_budget forward_budget_make(const struct attention_case *attention);
 
+/* True if the result equals the case's answer within the budget, NaN and infinities in the same
+ * places. */
+bool forward_result_within(const struct forward_result *result, const struct forward_pass *pass,
+                           const struct attention_case *attention,
+                           const struct forward_budget *budget);
+
 /* Fails the running test unless the result equals the case's answer within the budget, NaN and
  * infinities in the same places. `label` is printed. */
 void forward_result_check(const struct forward_result *result, const struct forward_pass *pass,
                           const struct attention_case *attention,
                           const struct forward_budget *budget, const char *label);
+
+/*
+ * All algorithms on one case with its answer, each with several tiles (single cells, ragged ones,
+ * ones past the matrix), layouts and ports. On a case of much work each algorithm runs with
+ * two of them, others in another dtype, unless `every` asks for all.
+ */
+void forward_check_all(const struct attention_case *attention, bool every, const char *label);
 
 /* Fails the running test unless both results have the same bits (a NaN is a NaN). */
 void forward_result_same(const struct forward_result *a, const struct forward_result *b,

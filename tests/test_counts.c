@@ -403,15 +403,15 @@ static void footprints(void **state)
     struct sim_footprint f;
     p.heads = p.kv_heads = 2;
     p.dtype = FA_F16;
-    assert_int_equal(sim_footprint(&fa_standard, &p, &f, NULL), FA_OK);
+    assert_int_equal(sim_footprint(&fa_standard, false, &p, &f, NULL), FA_OK);
     assert_int_equal(f.input_bytes, 2 * 2 * (1024 * 64 + 2 * 512 * 64));
     assert_int_equal(f.output_bytes, 2 * (1024 * 64 * 2 + 1024 * 4));
     assert_int_equal(f.extra_bytes, 2 * 2 * 2 * 1024 * 512);
-    assert_int_equal(sim_footprint(&fa_fused_save_p, &p, &f, NULL), FA_OK);
+    assert_int_equal(sim_footprint(&fa_fused_save_p, false, &p, &f, NULL), FA_OK);
     assert_int_equal(f.extra_bytes, 2 * 2 * 1024 * 512);
-    assert_int_equal(sim_footprint(&fa_flash1, &p, &f, NULL), FA_OK);
+    assert_int_equal(sim_footprint(&fa_flash1, false, &p, &f, NULL), FA_OK);
     assert_int_equal(f.extra_bytes, 2 * 2 * 1024 * 4);
-    assert_int_equal(sim_footprint(&fa_flash2, &p, &f, NULL), FA_OK);
+    assert_int_equal(sim_footprint(&fa_flash2, false, &p, &f, NULL), FA_OK);
     assert_int_equal(f.extra_bytes, 0);
 }
 

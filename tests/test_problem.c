@@ -44,6 +44,9 @@ static void defaults(void **state)
     assert_int_equal(p.window_right, -1);
     assert_null(p.mask);
     assert_null(p.bias);
+    assert_true(p.dropout_p == 0 && p.dropout_seed == 0);
+    assert_null(p.dropout_keep);
+    assert_null(p.blocks);
     assert_int_equal(p.dtype, FA_F32);
     accept(&p);
 }
@@ -204,6 +207,92 @@ static void mask_and_bias(void **state)
     accept(&p);
 }
 
+static void dropout(void **state)
+{
+    (void)state;
+    const double right[] = {0, -0.0, 0x1p-1074, 0.25, 1 - 0x1p-53, 1};
+    const double wrong[] = {-0x1p-1074, 1 + 0x1p-52, -1, 2, INFINITY, -INFINITY};
+    struct fa_problem p = fa_problem_make(5, 7, 4);
+    p.dropout_seed = UINT64_MAX;
+    for (int i = 0; i < 6; i++) {
+        p.dropout_p = right[i];
+        accept(&p);
+        p.dropout_p = wrong[i];
+        refuse(&p, FA_BAD_ARGUMENT, "expected a probability from 0 to 1");
+    }
+    p.dropout_p = NAN;
+    refuse(&p, FA_BAD_ARGUMENT, "nan: expected a probability from 0 to 1");
+}
+
+static void dropout_mask(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(5, 7, 4);
+    struct fa_tensor keep = shape_of(FA_U8, 2, 6, 5, 7);
+    p.batch = 2;
+    p.heads = 6;
+    p.kv_heads = 3;
+    p.dropout_keep = &keep;
+    refuse(&p, FA_BAD_ARGUMENT, "there is a dropout mask and dropout_p is 0");
+    p.dropout_p = 0.5;
+    accept(&p);
+    p.dropout_p = 1;
+    accept(&p);
+    keep = shape_of(FA_F32, 2, 6, 5, 7);
+    refuse(&p, FA_BAD_ARGUMENT, "the dropout mask's format is 1: expected u8");
+    keep = shape_of(FA_U8, 1, 6, 5, 7);
+    refuse(&p, FA_BAD_ARGUMENT,
+           "the dropout mask is [1, 6, 5, 7]: expected axis 0 to be batch, which is 2");
+    keep = shape_of(FA_U8, 2, 3, 5, 7);
+    refuse(&p, FA_BAD_ARGUMENT, "expected axis 1 to be heads, which is 6");
+    keep = shape_of(FA_U8, 2, 6, 1, 7);
+    refuse(&p, FA_BAD_ARGUMENT, "expected axis 2 to be nq, which is 5");
+    keep = shape_of(FA_U8, 2, 6, 5, 8);
+    refuse(&p, FA_BAD_ARGUMENT, "expected axis 3 to be nk, which is 7");
+}
+
+static void block_mask(void **state)
+{
+    (void)state;
+    uint8_t visit[6] = {1, 0, 1, 0, 0, 1};
+    struct fa_block_mask blocks = {.br = 4, .bc = 3, .rows = 2, .columns = 3, .visit = visit};
+    struct fa_problem p = fa_problem_make(5, 7, 4);
+    p.blocks = &blocks;
+    accept(&p);
+    visit[5] = 2;
+    refuse(&p, FA_BAD_ARGUMENT, "block (1, 2) of the block mask is 2: expected 1 (visited) or 0");
+    visit[5] = 255;
+    visit[0] = 7;
+    refuse(&p, FA_BAD_ARGUMENT, "block (0, 0) of the block mask is 7");
+    visit[0] = visit[5] = 0;
+    blocks.br = 0;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask's br is 0: expected 1 or more");
+    blocks.br = 5;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask has 2 rows: expected 1, which is nq / br (5 / 5)");
+    blocks.br = 2;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask has 2 rows: expected 3");
+    blocks.br = 4;
+    blocks.bc = -3;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask's bc is -3: expected 1 or more");
+    blocks.bc = 4;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask has 3 columns: expected 2, which is nk / bc (7 / 4)");
+    blocks.bc = 3;
+    blocks.visit = NULL;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask has no bytes: expected 6");
+    p.nq = 0;
+    refuse(&p, FA_BAD_ARGUMENT, "the block mask has 2 rows: expected 0");
+    blocks.rows = 0;
+    accept(&p);
+    p.nq = blocks.br = INT64_MAX / 7; /* One block more than the numerator + size - 1 can hold. */
+    blocks.br -= 1;
+    blocks.bc = INT64_MAX;
+    blocks.rows = 2;
+    blocks.columns = 1;
+    blocks.visit = visit;
+    p.d = p.dv = 1;
+    accept(&p);
+}
+
 static void heads_and_batches(void **state)
 {
     (void)state;
@@ -230,7 +319,9 @@ int main(void)
         cmocka_unit_test(defaults),      cmocka_unit_test(names),
         cmocka_unit_test(sizes),         cmocka_unit_test(head_groups),
         cmocka_unit_test(choices),       cmocka_unit_test(products),
-        cmocka_unit_test(mask_and_bias), cmocka_unit_test(heads_and_batches),
+        cmocka_unit_test(mask_and_bias), cmocka_unit_test(dropout),
+        cmocka_unit_test(dropout_mask),  cmocka_unit_test(block_mask),
+        cmocka_unit_test(heads_and_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

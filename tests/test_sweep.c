@@ -420,7 +420,7 @@ static void test_csv_of_refused_points(void **state)
     assert_string_equal(cell(&csv, 1, "hbm.read.elements"), "");
     assert_string_equal(cell(&csv, 1, "tiles_total"), "");
     assert_string_equal(cell(&csv, 2, "error.code"), "");
-    assert_true(atof(cell(&csv, 2, "hbm.read.elements")) > 0);
+    assert_true(strtod(cell(&csv, 2, "hbm.read.elements"), NULL) > 0);
     free_csv(&csv);
     free_grid(&grid);
 }

@@ -137,6 +137,16 @@ static void by_hand(void **state)
     assert_int_equal(now.counters.write[FA_P], 52);
     assert_int_equal(now.counters.write[FA_S], 0);
 
+    /* A score formed anew is no copy of anything in HBM; one that is changed began as one. */
+    struct sim_event again = events[4], changed = events[3];
+    again.tensor = changed.tensor = FA_S;
+    changed.op = FA_OP_HIDE;
+    again.op = FA_OP_SCORE;
+    sim_state_apply(&now, &header, &changed);
+    assert_true(s->loaded && s->changed && s->holds == FA_S);
+    sim_state_apply(&now, &header, &again);
+    assert_true(!s->loaded && s->changed && s->holds == FA_S);
+
     sim_trace_seek(trace, 9, &now);
     assert_int_equal(now.counters.tiles_skipped, 1);
     assert_int_equal(now.sram_bytes, 128);
@@ -229,13 +239,18 @@ static void every_position(void **state)
 static void snapshot_boundary(void **state)
 {
     (void)state;
-    const struct sim_trace_header header = plain_header(100, 50, 4, 8, 16);
+    const int64_t shape[4] = {1, 1, 1, 50};
+    const struct fa_tensor mask = fa_tensor_view(FA_U8, shape, NULL);
+    struct sim_trace_header header = plain_header(100, 50, 4, 8, 16);
+    header.problem.mask = &mask; /* A trace outlives what was masked: it keeps no pointer. */
+    header.has_mask = true;
     const struct sim_event alloc = {.kind = SIM_ALLOC, .tensor = FA_Q, .rows = 8, .columns = 4};
     const struct sim_event load = {.kind = SIM_LOAD, .tensor = FA_Q, .rows = 8, .columns = 4};
     const uint64_t S = SIM_TRACE_SNAPSHOT;
     struct sim_trace *trace = NULL;
     struct sim_state now;
     assert_int_equal(sim_trace_create(&header, &trace, NULL), FA_OK);
+    assert_null(sim_trace_get_header(trace)->problem.mask);
     sim_trace_seek(trace, 0, &now);
     assert_int_equal(now.sram_bytes, 0);
     assert_true(sim_trace_append(trace, &alloc));

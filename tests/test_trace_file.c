@@ -7,9 +7,11 @@
 
 #include <inttypes.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -275,7 +277,7 @@ static void one_number(void **state)
     } edits[] = {
         {SIM_LOAD, FA_Q, KIND, 7, "kind is 7: expected 0 to 6"},
         {SIM_LOAD, FA_Q, KIND, -1, "kind is -1: expected 0 to 6"},
-        {SIM_LOAD, FA_Q, TENSOR, 21, "tensor is 21: expected 0 to 20"},
+        {SIM_LOAD, FA_Q, TENSOR, 22, "tensor is 22: expected 0 to 21"},
         {SIM_COMPUTE, FA_OP_SCORE, OP, 200, "op is 200: expected 0 to "},
         {SIM_LOAD, FA_Q, STEP, 255, "step is 255: expected 0 to "},
         {SIM_COMPUTE, FA_OP_SCORE, FLAGS, 4, "flags is 4: expected 0 to 3"},
@@ -381,6 +383,10 @@ static void moved_lines(void **state)
     text.lines[text.n++] = strdup(line);
     refused(&text, -1, "line 26: \"[0,1,0,");
     refused(&text, -1, "expected the file's end, after as many events as its header says");
+    replace(&text, load + 1, "[5,11,0,0,0,44,0,-1,0,0,0,0,0,0]");
+    refused(&text, -1, "a skip of no tile: expected an i and a j of 0 or more");
+    replace(&text, load + 1, "[5,1,0,0,0,44,0,0,0,0,0,0,0,0]");
+    refused(&text, -1, "a skip of k, 0 x 0 at 0: expected s, 0 x 0 at 0");
     free_text(&text);
 
     text = text_of(&trace_case_small);
@@ -390,6 +396,32 @@ static void moved_lines(void **state)
     refused(&text, -1, "line 3: \"[3,1,0");
     refused(&text, -1, "expected the file's end, since a refusal ends a run");
     free_text(&text);
+}
+
+/* Row-wise steps count in blocks of their own, which may be more than there are tiles. */
+static void row_steps(void **state)
+{
+    (void)state;
+    const struct sim_trace_header header = {
+        .algorithm = &fa_standard,
+        .problem = fa_problem_make(4, 9, 1),
+        .tiles = {4, 9, 1, 2},
+    };
+    struct sim_event alloc = {.kind = SIM_ALLOC, .tensor = FA_S, .rows = 1, .columns = 2, .i = 3,
+                              .j = 4};
+    for (int past = 0; past < 2; past++) {
+        struct sim_trace *trace = NULL, *loaded = NULL;
+        struct fa_error error = {FA_OK, ""};
+        alloc.j += (unsigned)past & 1;
+        assert_int_equal(sim_trace_create(&header, &trace, NULL), FA_OK);
+        assert_true(sim_trace_append(trace, &alloc));
+        assert_int_equal(sim_trace_save(trace, path, NULL), FA_OK);
+        enum fa_status status = sim_trace_load(path, &loaded, &error);
+        assert_int_equal(status, past ? FA_BAD_FILE : FA_OK);
+        assert_true(!past || strstr(error.text, "line 2: j is 5: expected -1 to 4"));
+        sim_trace_free(trace);
+        sim_trace_free(loaded);
+    }
 }
 
 static void damaged_lines(void **state)
@@ -417,6 +449,7 @@ static void damaged_lines(void **state)
         {"[0,0,0,1,0,44,0,0,null,0,0,3,1,0]", "\"null,0,0,3,1,0]\" stands there: expected j"},
         {"[0,0,0,1,0,44,0,0,-,0,0,3,1,0]", "\"-,0,0,3,1,0]\" stands there: expected j"},
         {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,18446744073709551616]", "\"18446744073709551616]\" stands"},
+        {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,9999999999999999999]", "\"9999999999999999999]\" stands"},
         {"[0 0,0,1,0,44,0,0,-1,0,0,3,1,0]", "\"0,0,1,0,44"},
         {"[0,0,0,1,0,44,0,0,-1,0,0,3,1,0] \xc3\xa9", "\"??\" stands there: expected the line's"},
     };
@@ -496,13 +529,14 @@ static void headers_that_lie(void **state)
         {"\"sram_bytes\":4096", "\"sram_bytes\":16", "it ends past the 16 bytes"},
         {"\"sram_bytes\":4096", "\"sram_bytes\":-16", "\"machine.sram_bytes\": expected an"},
         {"\"seed\":7", "\"seed\":\"18446744073709551616\"", "\"seed\": expected an integer of 0"},
+        {"\"seed\":7", "\"seed\":\"28446744073709551616\"", "\"seed\": expected an integer of 0"},
         {"\"seed\":7", "\"seed\":\"7\"", "\"seed\": expected an integer of 0 or more"},
         {"\"profile\":\"gauss\"", "\"profile\":\"a name of more than 23 bytes\"",
          "\"profile\": expected a text of at most 23 bytes"},
         {"\"version\":\"0.1.0\"", "\"version\":1", "\"version\": expected a text of at most 31"},
         {"[\"load\",", "[\"lord\",", "\"kinds\": expected \"load\" as number 0"},
         {"[\"q\",\"k\"", "[\"k\",\"q\"", "\"tensors\": expected \"q\" as number 0"},
-        {"\"no_weights\"]", "\"no_weights\",\"more\"]", "\"ops\": expected a list of "},
+        {"\"row_delta\"]", "\"row_delta\",\"more\"]", "\"ops\": expected a list of "},
         {",\"place\"]", "]", "\"fields\": expected a list of 14 names"},
         {"{\"schema\"", "[\"schema\"", "line 1: \"[\"schema\":"},
         {"{\"schema\"", "\xef\xbb\xbf{\"schema\"", "line 1: \"???{\"schema\":"},
@@ -544,7 +578,23 @@ static void files_and_folders(void **state)
     assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
     snprintf(other, sizeof other, "%s.part-%ld", path, (long)getpid());
     assert_int_not_equal(stat(other, &facts), 0);
-    assert_int_equal(truncate(path, 3000), 0);
+    struct rlimit old, tight;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = old;
+    tight.rlim_cur = 1000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    assert_int_equal(sim_trace_save(trace, path, &error), FA_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_non_null(strstr(error.text, "cannot be written: File too large"));
+    assert_int_not_equal(stat(other, &facts), 0);
+    assert_int_equal(sim_trace_load(path, &loaded, &error), FA_OK); /* the one from before */
+    same_trace(trace, loaded);
+    sim_trace_free(loaded);
+    loaded = (struct sim_trace *)state;
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(truncate(path, facts.st_size - 20), 0);
     assert_int_equal(sim_trace_load(path, &loaded, &error), FA_BAD_FILE);
     assert_non_null(strstr(error.text, path));
     assert_ptr_equal(loaded, state);
@@ -572,6 +622,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips),      cmocka_unit_test(hard_headers),
         cmocka_unit_test(one_number),       cmocka_unit_test(moved_lines),
+        cmocka_unit_test(row_steps),
         cmocka_unit_test(damaged_lines),    cmocka_unit_test(cut_files),
         cmocka_unit_test(headers_that_lie), cmocka_unit_test(files_and_folders),
     };

@@ -1,0 +1,231 @@
+/*
+ * FlashAttention-2, Algorithm 2, backward: first delta for every row, then K and V outside, Q inside.
+ * S and P are computed again from tiles and LSE; dK_j and dV_j stay on chip while the queries pass,
+ * dQ_i goes through HBM at each visit.
+ */
+#include "reference/algorithm.h"
+#include "reference/dropout.h"
+#include "reference/scores.h"
+#include "reference/verbs.h"
+#include "reference/visibility.h"
+
+enum { DELTA_PHASE, GRADIENTS, PHASES };
+
+enum { D_LOAD, D_DELTA, D_STORE, D_START, D_STORE_DQ, RESERVE, LOAD_KV, START, SKIP, LOAD_Q, SCORE,
+       MODIFY, WEIGHTS, DP, DROP_DP, GRAD_S, DROP_P, GRAD_V, GRAD_K, GRAD_Q, STORE_DQ, STORE_DKV,
+       STEPS };
+
+static const struct fa_step steps[STEPS] = {
+    [D_LOAD] = {"Algorithm 2, line 4", "load O_i, dO_i", DELTA_PHASE},
+    [D_DELTA] = {"Algorithm 2, line 4", "D_i = rowsum(dO_i O_i)", DELTA_PHASE},
+    [D_STORE] = {"Algorithm 2, line 4", "store D_i", DELTA_PHASE},
+    [D_START] = {"Algorithm 2, line 3", "dQ_i = 0", DELTA_PHASE},
+    [D_STORE_DQ] = {"Algorithm 2, line 3", "store dQ_i", DELTA_PHASE},
+    [RESERVE] = {"Algorithm 2, line 1", "reserve the tiles on chip", GRADIENTS},
+    [LOAD_KV] = {"Algorithm 2, line 6", "load K_j, V_j", GRADIENTS},
+    [START] = {"Algorithm 2, line 7", "dK_j = 0, dV_j = 0; or load what the group has",
+               GRADIENTS},
+    [SKIP] = {"Section 3.1.1", "skip tiles that the mask leaves empty", GRADIENTS},
+    [LOAD_Q] = {"Algorithm 2, line 9", "load Q_i, dO_i, dQ_i, LSE_i, D_i", GRADIENTS},
+    [SCORE] = {"Algorithm 2, line 10", "S_ij = scale Q_i K_j^T", GRADIENTS},
+    [MODIFY] = {"Algorithm 2, line 10", "S_ij: add the bias, hide what the masks hide", GRADIENTS},
+    [WEIGHTS] = {"Algorithm 2, line 11", "P_ij = exp(S_ij - LSE_i)", GRADIENTS},
+    [DP] = {"Algorithm 2, line 13", "dP_ij = dO_i V_j^T", GRADIENTS},
+    [DROP_DP] = {"Algorithm 2, line 13", "dP_ij: what dropout dropped is 0", GRADIENTS},
+    [GRAD_S] = {"Algorithm 2, line 14", "dS_ij = P_ij (dP_ij - D_i)", GRADIENTS},
+    [DROP_P] = {"Algorithm 2, line 12", "P_ij: what dropout dropped is 0", GRADIENTS},
+    [GRAD_V] = {"Algorithm 2, line 12", "dV_j = dV_j + P_ij^T dO_i", GRADIENTS},
+    [GRAD_K] = {"Algorithm 2, line 16", "dK_j = dK_j + scale dS_ij^T Q_i", GRADIENTS},
+    [GRAD_Q] = {"Algorithm 2, line 15", "dQ_i = dQ_i + scale dS_ij K_j", GRADIENTS},
+    [STORE_DQ] = {"Algorithm 2, line 15", "store dQ_i", GRADIENTS},
+    [STORE_DKV] = {"Algorithm 2, line 18", "store dK_j, dV_j", GRADIENTS},
+};
+
+static const char *const phases[PHASES] = {"delta", "gradients"};
+static const bool by_group[PHASES] = {false, true};
+
+static int64_t units(const struct fa_run *run, int phase)
+{
+    return phase == DELTA_PHASE ? fa_tile_count(run->problem.nq, run->tiles.br) : 1;
+}
+
+/* D_i, and the first dQ_i, of every query tile, whatever the mask. */
+static void delta_block(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_problem *problem = &port->run->problem;
+    int64_t br = port->run->tiles.br, rows = br < problem->nq ? br : problem->nq;
+
+    fa_at(port, head, i, -1);
+    fa_step(port, D_LOAD);
+    fa_alloc(port, FA_O, rows, problem->dv);
+    fa_alloc(port, FA_DO, rows, problem->dv);
+    fa_alloc(port, FA_DELTA, rows, 1);
+    fa_load(port, FA_O, i * br, 0);
+    fa_load(port, FA_DO, i * br, 0);
+    fa_step(port, D_DELTA);
+    fa_compute(port, FA_OP_DELTA);
+    fa_step(port, D_STORE);
+    fa_store(port, FA_DELTA, i * br, 0);
+    fa_free(port, FA_DELTA);
+    fa_free(port, FA_DO);
+    fa_free(port, FA_O);
+
+    fa_step(port, D_START);
+    fa_alloc(port, FA_DQ, rows, problem->d);
+    fa_compute(port, FA_OP_START_DQ);
+    fa_step(port, D_STORE_DQ);
+    fa_store(port, FA_DQ, i * br, 0);
+    fa_free(port, FA_DQ);
+}
+
+/* Query tile i meets key tile j; K_j, V_j, dK_j and dV_j are on chip. */
+static void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut)
+{
+    int64_t br = port->run->tiles.br;
+    bool drops = fa_dropout_any(port->run);
+
+    fa_visit(port, cut);
+    fa_at(port, head, i, j);
+    fa_step(port, LOAD_Q);
+    fa_load(port, FA_Q, i * br, 0);
+    fa_load(port, FA_DO, i * br, 0);
+    fa_load(port, FA_DQ, i * br, 0);
+    fa_load(port, FA_LSE, i * br, 0);
+    fa_load(port, FA_DELTA, i * br, 0);
+    fa_step(port, SCORE);
+    fa_compute(port, FA_OP_SCORE);
+    fa_step(port, MODIFY);
+    fa_scores_modify(port, i, j, cut);
+    fa_step(port, WEIGHTS);
+    fa_compute(port, FA_OP_WEIGHTS);
+    fa_step(port, DP);
+    fa_compute(port, FA_OP_DP);
+    fa_step(port, DROP_DP);
+    if (drops)
+        fa_dropout_load(port, i, j);
+    if (drops)
+        fa_compute(port, FA_OP_DROPOUT_DP);
+    fa_step(port, GRAD_S);
+    fa_compute(port, FA_OP_GRAD_S);
+    fa_step(port, DROP_P);
+    if (drops)
+        fa_compute(port, FA_OP_DROPOUT);
+    fa_step(port, GRAD_V);
+    fa_compute(port, FA_OP_GRAD_V);
+    fa_step(port, GRAD_K);
+    fa_compute(port, FA_OP_GRAD_K);
+    fa_step(port, GRAD_Q);
+    fa_compute(port, FA_OP_GRAD_Q);
+    fa_step(port, STORE_DQ);
+    fa_store(port, FA_DQ, i * br, 0);
+}
+
+/*
+ * One outer iteration. Before each i: dK_j and dV_j are the sums over the query tiles before it
+ * (and over the heads of the group before this one), and HBM's dQ_i over the key tiles before j.
+ */
+static void key_block(struct fa_port *port, int64_t head, int64_t j, bool first_of_group)
+{
+    const struct fa_run *run = port->run;
+    int64_t bc = run->tiles.bc, row_tiles = fa_tile_count(run->problem.nq, run->tiles.br);
+    struct fa_span seen = fa_visible_query_tiles(run, j), whole = fa_whole_query_tiles(run, j);
+
+    fa_at(port, head, -1, j);
+    fa_step(port, LOAD_KV);
+    if (fa_column_is_visited(run, j, seen)) {
+        fa_load(port, FA_K, j * bc, 0);
+        fa_load(port, FA_V, j * bc, 0);
+    }
+    fa_step(port, START);
+    if (first_of_group) {
+        fa_compute(port, FA_OP_START_DKV);
+    } else {
+        fa_load(port, FA_DK, j * bc, 0);
+        fa_load(port, FA_DV, j * bc, 0);
+    }
+    fa_step(port, SKIP);
+    fa_skip(port, 0, seen.first, j, j + 1);
+    for (int64_t i = seen.first; i < seen.end; i++) {
+        if (!fa_block_visits(run, i, j)) {
+            fa_step(port, SKIP);
+            fa_skip(port, i, i + 1, j, j + 1);
+            continue;
+        }
+        visit(port, head, i, j, fa_outside(whole, i));
+    }
+    fa_at(port, head, -1, j);
+    fa_step(port, SKIP);
+    fa_skip(port, seen.end, row_tiles, j, j + 1);
+    fa_step(port, STORE_DKV);
+    fa_store(port, FA_DK, j * bc, 0);
+    fa_store(port, FA_DV, j * bc, 0);
+}
+
+static void one_group(struct fa_port *port, int64_t kv_head)
+{
+    const struct fa_problem *problem = &port->run->problem;
+    int64_t br = port->run->tiles.br, bc = port->run->tiles.bc;
+    int64_t rows = br < problem->nq ? br : problem->nq;
+    int64_t columns = bc < problem->nk ? bc : problem->nk;
+    int64_t group = problem->heads / problem->kv_heads;
+    int64_t key_tiles = fa_tile_count(problem->nk, bc);
+
+    fa_at(port, kv_head * group, -1, -1);
+    fa_step(port, RESERVE);
+    fa_alloc(port, FA_K, columns, problem->d);
+    fa_alloc(port, FA_V, columns, problem->dv);
+    fa_alloc(port, FA_DK, columns, problem->d);
+    fa_alloc(port, FA_DV, columns, problem->dv);
+    fa_alloc(port, FA_Q, rows, problem->d);
+    fa_alloc(port, FA_DO, rows, problem->dv);
+    fa_alloc(port, FA_DQ, rows, problem->d);
+    fa_alloc(port, FA_S, rows, columns);
+    fa_alloc(port, FA_DP, rows, columns);
+    fa_alloc(port, FA_LSE, rows, 1);
+    fa_alloc(port, FA_DELTA, rows, 1);
+    fa_alias(port, FA_P, FA_S);
+    fa_alias(port, FA_DS, FA_DP);
+    fa_scores_alloc(port, rows, columns);
+    fa_dropout_alloc(port, rows, columns);
+
+    for (int64_t n = 0; n < group; n++)
+        for (int64_t j = 0; j < key_tiles; j++)
+            key_block(port, kv_head * group + n, j, n == 0);
+
+    fa_dropout_free(port);
+    fa_scores_free(port);
+    fa_free(port, FA_DELTA);
+    fa_free(port, FA_LSE);
+    fa_free(port, FA_DP);
+    fa_free(port, FA_S);
+    fa_free(port, FA_DQ);
+    fa_free(port, FA_DO);
+    fa_free(port, FA_Q);
+    fa_free(port, FA_DV);
+    fa_free(port, FA_DK);
+    fa_free(port, FA_V);
+    fa_free(port, FA_K);
+}
+
+static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
+{
+    if (phase == DELTA_PHASE)
+        delta_block(port, head, index);
+    else
+        one_group(port, head);
+}
+
+const struct fa_algorithm fa_flash2_backward = {
+    .name = "flash2",
+    .title = "backward with recomputation from LSE: delta first, then K and V outside",
+    .source = "FlashAttention-2 (arXiv 2307.08691), Algorithm 2",
+    .file = "reference/flash2_backward.c",
+    .steps = steps,
+    .n_steps = STEPS,
+    .n_phases = PHASES,
+    .phases = phases,
+    .by_group = by_group,
+    .own = FA_BIT(FA_DELTA),
+    .units = units,
+    .unit = unit,
+};

@@ -1,0 +1,385 @@
+#include "simulator/check_gradients.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/gradients.h"
+#include "reference/oracle.h"
+
+/* The jobs of one K/V head, which threads do in any order. */
+enum job { JOB_ORACLE, JOB_NAIVE, JOB_SIZES, JOBS };
+
+/* How large things are that the floor of a budget depends on; see the header. */
+struct sizes {
+    double lse, delta, q, k;
+};
+
+struct result {
+    double *dq, *dk, *dv; /* into memory, NULL for what is not compared */
+    double *memory;
+};
+
+struct head_work {
+    int64_t *rows, *keys;
+    struct result truth, naive;
+    struct sizes sizes;
+};
+
+struct checker {
+    const struct fa_problem *problem;
+    const struct fa_tensor *q, *k, *v, *dout;
+    const struct fa_tensor *dq, *dk, *dv; /* NULL: not compared */
+    int64_t group, n_rows, n_keys;        /* query heads of a K/V head; rows and keys of each */
+    int64_t n_dq, n_dk, n_dv;             /* numbers of one K/V head; 0 for what is not compared */
+    int64_t n_jobs, jobs_done;
+    const struct fa_watch *watch;
+    bool stop;
+    struct fa_error error; /* of the first job that failed */
+    struct sizes sizes;
+    struct fa_comparison got[3], naive[3]; /* of dq, dk, dv */
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double most, double value)
+{
+    value = fabs(value);
+    return isfinite(value) && value > most ? value : most;
+}
+
+static void list_rows(const struct checker *checker, int64_t kv_head, int64_t *rows)
+{
+    if (checker->n_rows < checker->problem->nq)
+        sim_check_sample(checker->problem, kv_head, rows);
+    else
+        for (int64_t i = 0; i < checker->n_rows; i++)
+            rows[i] = i;
+}
+
+/* Row 0 stands on the diagonal at key `enter`, row nq - 1 at key enter + nq - 1. */
+static void list_keys(const struct checker *checker, int64_t kv_head, int64_t *keys)
+{
+    int64_t nq = checker->problem->nq, nk = checker->problem->nk;
+    int64_t enter = checker->problem->causal == FA_CAUSAL_TOP_LEFT ? 0 : nk - nq;
+    const int64_t edges[] = {0, nk - 1, enter - 1, enter, enter + nq - 1, enter + nq};
+    if (checker->n_keys < nk)
+        sim_check_sample_axis(nk, edges, 6, kv_head, keys);
+    else
+        for (int64_t i = 0; i < checker->n_keys; i++)
+            keys[i] = i;
+}
+
+/* L and T of the header, from one query head's rows of the oracle. */
+static void measure_rows(const struct checker *checker, int64_t head, const int64_t *rows,
+                         const double *o, const double *lse, struct sizes *sizes)
+{
+    const struct fa_problem *p = checker->problem;
+    for (int64_t i = 0; i < checker->n_rows; i++) {
+        double sum = 0;
+        for (int64_t c = 0; c < p->dv; c++)
+            sum += fabs(o[i * p->dv + c] * fa_tensor_get(checker->dout, head / p->heads,
+                                                         head % p->heads, rows[i], c));
+        sizes->delta = larger(sizes->delta, sum);
+        sizes->lse = larger(sizes->lse, lse[i]);
+    }
+}
+
+static double largest_of_head(const struct fa_tensor *tensor, int64_t batch, int64_t head)
+{
+    double most = 0;
+    for (int64_t r = 0; r < tensor->shape[2]; r++)
+        for (int64_t c = 0; c < tensor->shape[3]; c++)
+            most = larger(most, fa_tensor_get(tensor, batch, head, r, c));
+    return most;
+}
+
+static enum fa_status measure(const struct checker *checker, int64_t kv_head,
+                              struct head_work *work, struct fa_error *error)
+{
+    const struct fa_problem *p = checker->problem;
+    int64_t n = checker->n_rows, n_o;
+    double *o = NULL;
+    enum fa_status status = FA_OK;
+    if (fa_multiply(n, p->dv, &n_o) && n_o <= INT64_MAX / 16 - n)
+        o = malloc((size_t)(n_o + n + 1) * sizeof *o);
+    if (!o)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for the check's rows of O");
+    for (int64_t i = 0; i < checker->group; i++) {
+        int64_t head = kv_head * checker->group + i;
+        status = fa_oracle_rows(p, checker->q, checker->k, checker->v, head, work->rows, n, o,
+                                o + n_o, error);
+        if (status != FA_OK)
+            break;
+        measure_rows(checker, head, work->rows, o, o + n_o, &work->sizes);
+        work->sizes.q = larger(work->sizes.q, largest_of_head(checker->q, head / p->heads,
+                                                              head % p->heads));
+    }
+    work->sizes.k = largest_of_head(checker->k, kv_head / p->kv_heads, kv_head % p->kv_heads);
+    free(o);
+    return status;
+}
+
+static enum fa_status do_job(const struct checker *checker, int64_t kv_head, enum job job,
+                             struct head_work *work, struct fa_error *error)
+{
+    const struct fa_gradient_parts parts = {work->rows, work->keys, checker->n_rows,
+                                            checker->n_keys};
+    if (job == JOB_SIZES)
+        return measure(checker, kv_head, work, error);
+    if (job == JOB_ORACLE)
+        return fa_oracle_gradients(checker->problem, checker->q, checker->k, checker->v,
+                                   checker->dout, kv_head, &parts, work->truth.dq, work->truth.dk,
+                                   work->truth.dv, error);
+    return fa_naive_gradients(checker->problem, checker->q, checker->k, checker->v, checker->dout,
+                              kv_head, &parts, work->naive.dq, work->naive.dk, work->naive.dv,
+                              error);
+}
+
+/* Called by one thread at a time. */
+static void job_done(struct checker *checker, enum fa_status status, const struct fa_error *error)
+{
+    const struct fa_watch *watch = checker->watch;
+    checker->jobs_done++;
+    if (status != FA_OK && checker->error.status == FA_OK)
+        checker->error = *error;
+    if (watch && watch->tick && checker->error.status == FA_OK &&
+        !watch->tick(watch->context, (double)checker->jobs_done / (double)checker->n_jobs))
+        fa_fail(&checker->error, FA_CANCELLED, "stopped before the check was done");
+    if (checker->error.status != FA_OK) {
+#pragma omp atomic write
+        checker->stop = true;
+    }
+}
+
+/* The jobs of K/V heads first .. first + n - 1, on all threads. */
+static void do_wave(struct checker *checker, int64_t first, int64_t n, int threads,
+                    struct head_work *work)
+{
+#ifndef _OPENMP
+    (void)threads;
+#endif
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n * JOBS; i++) {
+        struct fa_error error = {FA_OK, ""};
+        bool stop;
+#pragma omp atomic read
+        stop = checker->stop;
+        if (stop)
+            continue;
+        enum fa_status status = do_job(checker, first + i / JOBS, (enum job)(i % JOBS),
+                                       &work[i / JOBS], &error);
+#pragma omp critical(sim_check_gradients_job_done)
+        job_done(checker, status, &error);
+    }
+}
+
+/* The naive run's error counts where it is of the same kind as the truth; see check.h. */
+static void add_naive(struct fa_comparison *comparison, double *naive, const double *expected,
+                      int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(naive[i]) || !isfinite(expected[i]))
+            naive[i] = expected[i];
+    fa_comparison_add(comparison, naive, expected, n);
+}
+
+/* Compares n rows of a result, in the place of the naive run's, which has been compared by then. */
+static void add_rows(struct checker *checker, int which, const struct fa_tensor *tensor,
+                     int64_t batch, int64_t head, const int64_t *rows, int64_t n, double *naive,
+                     const double *expected)
+{
+    int64_t columns = tensor->shape[3];
+    add_naive(&checker->naive[which], naive, expected, n * columns);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++)
+            naive[i * columns + c] = fa_tensor_get(tensor, batch, head, rows[i], c);
+    fa_comparison_add(&checker->got[which], naive, expected, n * columns);
+}
+
+static void add_head(struct checker *checker, int64_t kv_head, struct head_work *work)
+{
+    const struct fa_problem *p = checker->problem;
+    int64_t batch = kv_head / p->kv_heads, head = kv_head % p->kv_heads, group = checker->group;
+    for (int64_t i = 0; i < group && checker->dq; i++) {
+        int64_t at = i * checker->n_rows * p->d;
+        add_rows(checker, 0, checker->dq, batch, head * group + i, work->rows, checker->n_rows,
+                 work->naive.dq + at, work->truth.dq + at);
+    }
+    if (checker->dk)
+        add_rows(checker, 1, checker->dk, batch, head, work->keys, checker->n_keys, work->naive.dk,
+                 work->truth.dk);
+    if (checker->dv)
+        add_rows(checker, 2, checker->dv, batch, head, work->keys, checker->n_keys, work->naive.dv,
+                 work->truth.dv);
+    checker->sizes.lse = fmax(checker->sizes.lse, work->sizes.lse);
+    checker->sizes.delta = fmax(checker->sizes.delta, work->sizes.delta);
+    checker->sizes.q = fmax(checker->sizes.q, work->sizes.q);
+    checker->sizes.k = fmax(checker->sizes.k, work->sizes.k);
+}
+
+static bool take_result(const struct checker *checker, struct result *result)
+{
+    int64_t n = checker->n_dq + checker->n_dk + checker->n_dv;
+    result->memory = malloc((size_t)(n + 1) * sizeof(double));
+    if (!result->memory)
+        return false;
+    result->dq = checker->dq ? result->memory : NULL;
+    result->dk = checker->dk ? result->memory + checker->n_dq : NULL;
+    result->dv = checker->dv ? result->memory + checker->n_dq + checker->n_dk : NULL;
+    return true;
+}
+
+static bool take_work(const struct checker *checker, struct head_work *work)
+{
+    work->rows = malloc((size_t)(checker->n_rows + 1) * sizeof *work->rows);
+    work->keys = malloc((size_t)(checker->n_keys + 1) * sizeof *work->keys);
+    return work->rows && work->keys && take_result(checker, &work->truth) &&
+           take_result(checker, &work->naive);
+}
+
+static void give_work(struct head_work *work)
+{
+    free(work->rows);
+    free(work->keys);
+    free(work->truth.memory);
+    free(work->naive.memory);
+}
+
+/* False past what can be asked for: the list and the numbers of one K/V head. */
+static bool find_numbers(struct checker *checker)
+{
+    const struct fa_problem *p = checker->problem;
+    const int64_t most = PTRDIFF_MAX / (int64_t)sizeof(double) / 4;
+    return checker->n_rows < most && checker->n_keys < most &&
+           fa_multiply(checker->dq ? checker->group : 0, checker->n_rows, &checker->n_dq) &&
+           fa_multiply(checker->n_dq, p->d, &checker->n_dq) && checker->n_dq < most &&
+           fa_multiply(checker->dk ? p->d : 0, checker->n_keys, &checker->n_dk) &&
+           checker->n_dk < most &&
+           fa_multiply(checker->dv ? p->dv : 0, checker->n_keys, &checker->n_dv) &&
+           checker->n_dv < most;
+}
+
+static double budget(const struct checker *checker, int which, int64_t terms, double cancelled,
+                     double error_factor)
+{
+    enum fa_dtype dtype = checker->problem->dtype;
+    double w = fa_dtype_roundoff(dtype == FA_F64 ? FA_F64 : FA_F32);
+    const struct fa_comparison *naive = &checker->naive[which];
+    double x = naive->max_abs_expected;
+    double sums = w * (sqrt((double)terms) + fmax(1, checker->sizes.lse)) * x;
+    return 2 * error_factor * fmax(naive->max_abs_error, sums + w * cancelled) +
+           2 * fa_dtype_roundoff(dtype) * x;
+}
+
+static void conclude(const struct checker *checker, double error_factor_dq,
+                     double error_factor_dkv, struct sim_check_gradients *check)
+{
+    const struct fa_problem *p = checker->problem;
+    int64_t terms = checker->group * p->nq;
+    double cancelled = checker->sizes.delta * fabs(p->scale);
+    double rows_a_key = p->nk > 0 ? (double)terms / (double)p->nk : 0;
+    check->dq = checker->got[0];
+    check->dk = checker->got[1];
+    check->dv = checker->got[2];
+    check->dq_budget = budget(checker, 0, p->nk, cancelled * checker->sizes.k, error_factor_dq);
+    check->dk_budget = budget(checker, 1, terms,
+                              cancelled * checker->sizes.q * fmax(1, sqrt(rows_a_key)),
+                              error_factor_dkv);
+    check->dv_budget = budget(checker, 2, terms, 0, error_factor_dkv);
+    check->pass = fa_comparison_within(&check->dq, check->dq_budget) &&
+                  fa_comparison_within(&check->dk, check->dk_budget) &&
+                  fa_comparison_within(&check->dv, check->dv_budget);
+}
+
+/* K/V heads in waves of one a thread, whose results are merged in order. */
+static enum fa_status check_heads(struct checker *checker, int64_t kv_heads, int threads,
+                                  struct fa_error *error)
+{
+    int64_t wave = least(kv_heads, threads);
+    enum fa_status status = FA_OK;
+    struct head_work *work = calloc((size_t)wave + 1, sizeof *work);
+    bool enough = work && find_numbers(checker);
+    for (int64_t i = 0; i < wave && enough; i++)
+        enough = take_work(checker, &work[i]);
+    if (!enough) {
+        status = fa_fail(error, FA_NO_MEMORY,
+                         "no memory for the check's gradients: sample the rows, or check fewer "
+                         "heads at a time (fewer threads)");
+        goto done;
+    }
+    for (int64_t first = 0; first < kv_heads; first += wave) {
+        int64_t n = least(wave, kv_heads - first);
+        for (int64_t i = 0; i < n; i++) {
+            list_rows(checker, first + i, work[i].rows);
+            list_keys(checker, first + i, work[i].keys);
+            work[i].sizes = (struct sizes){0, 0, 0, 0};
+        }
+        do_wave(checker, first, n, threads, work);
+        if (checker->stop) {
+            status = checker->error.status;
+            if (error)
+                *error = checker->error;
+            goto done;
+        }
+        for (int64_t i = 0; i < n; i++)
+            add_head(checker, first + i, &work[i]);
+    }
+done:
+    for (int64_t i = 0; i < wave && work; i++)
+        give_work(&work[i]);
+    free(work);
+    return status;
+}
+
+static const struct fa_tensor *if_data(const struct fa_tensor *tensor)
+{
+    return tensor && tensor->data ? tensor : NULL;
+}
+
+enum fa_status sim_check_backward(const struct fa_problem *problem, const struct fa_tensor *q,
+                                  const struct fa_tensor *k, const struct fa_tensor *v,
+                                  const struct fa_tensor *dout, const struct fa_tensor *dq,
+                                  const struct fa_tensor *dk, const struct fa_tensor *dv,
+                                  enum sim_check_mode mode, double error_factor_dq,
+                                  double error_factor_dkv, int threads,
+                                  const struct fa_watch *watch, struct sim_check_gradients *check,
+                                  struct fa_error *error)
+{
+    bool rows_sampled = mode == SIM_CHECK_SAMPLE && problem->nq > SIM_CHECK_ALL_GRADIENTS;
+    bool keys_sampled = mode == SIM_CHECK_SAMPLE && problem->nk > SIM_CHECK_ALL_GRADIENTS;
+    int64_t kv_heads = mode == SIM_CHECK_NONE ? 0 : problem->batch * problem->kv_heads;
+    struct checker checker = {
+        .problem = problem,
+        .q = q,
+        .k = k,
+        .v = v,
+        .dout = dout,
+        .dq = if_data(dq),
+        .dk = if_data(dk),
+        .dv = if_data(dv),
+        .group = problem->kv_heads > 0 ? problem->heads / problem->kv_heads : 0,
+        .n_rows = rows_sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nq,
+        .n_keys = keys_sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nk,
+        .n_jobs = kv_heads * JOBS,
+        .watch = watch,
+    };
+    struct sim_check_gradients made;
+    assert(threads >= 1);
+    for (int i = 0; i < 3; i++)
+        checker.got[i] = checker.naive[i] = fa_comparison_start();
+    enum fa_status status = check_heads(&checker, kv_heads, threads, error);
+    if (status != FA_OK)
+        return status;
+    memset(&made, 0, sizeof made);
+    made.rows = checker.dq ? kv_heads * checker.group * checker.n_rows : 0;
+    made.keys = checker.dk || checker.dv ? kv_heads * checker.n_keys : 0;
+    made.sampled = rows_sampled || keys_sampled;
+    conclude(&checker, error_factor_dq, error_factor_dkv, &made);
+    *check = made;
+    return FA_OK;
+}

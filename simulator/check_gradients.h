@@ -1,0 +1,66 @@
+/*
+ * Checking the result of a backward pass against the double oracle.
+ */
+#ifndef SIM_CHECK_GRADIENTS_H
+#define SIM_CHECK_GRADIENTS_H
+
+#include "simulator/check.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Up to here SIM_CHECK_SAMPLE compares all rows of dQ, and all keys of dK and dV; above, 256. */
+enum { SIM_CHECK_ALL_GRADIENTS = 2048 };
+
+struct sim_check_gradients {
+    int64_t rows, keys; /* compared, over all query heads and over all K/V heads */
+    bool sampled;       /* fewer of the one or the other than there are */
+    struct fa_comparison dq, dk, dv;
+    double dq_budget, dk_budget, dv_budget;
+    bool pass;
+};
+
+/*
+ * Compares dq, dk and dv (shapes as q, k and v in problem.h, any format; each may be NULL or
+ * without data: not compared) with fa_oracle_gradients on q, k, v and dout as stored. It passes if
+ * no element is NaN or infinite on one side only, and no error is above its budget, which is made
+ * as that of sim_check_forward (check.h):
+ *
+ *   budget = 2 error_factor max(e, e0) + 2 u x
+ *
+ * where e is the largest error of fa_naive_gradients on the same rows and keys, x the oracle's
+ * largest finite absolute value of that gradient, u the unit roundoff of the dtype, and e0 what
+ * rounding costs an exact algorithm in that arithmetic (unit roundoff w: of f32, or f64) where the
+ * naive run is exact by luck:
+ *
+ *   dq   w (sqrt(nk) + max(1, L)) x    + w T |scale| max |k|
+ *   dk   w (sqrt(g nq) + max(1, L)) x  + w T |scale| max |q| max(1, sqrt(g nq / nk))
+ *   dv   w (sqrt(g nq) + max(1, L)) x
+ *
+ * Here g is the number of query heads a K/V head, and L the largest |LSE|, for P is formed anew as
+ * exp(S - LSE), whose argument is rounded at that size. The last terms are for dP - delta, which
+ * may be nothing but the rounding of two equal sums (always where a row sees one key: dq and dk are
+ * 0 then, and so is x): T is the largest sum_c |do(r,c) o(r,c)|. They stand for what reaches dk
+ * from nq / nk rows a key, as a random walk.
+ *
+ * Rows and keys are sampled apart, by the K/V head and for all its query heads alike, with the
+ * edges that sim_check_sample names; error_factor_dq and error_factor_dkv are what the algorithm is
+ * allowed over the naive run.
+ *
+ * threads >= 1. watch may be NULL; its tick is called by one thread at a time.
+ * Errors: FA_NO_MEMORY, FA_CANCELLED; *check is untouched then.
+ */
+enum fa_status sim_check_backward(const struct fa_problem *problem, const struct fa_tensor *q,
+                                  const struct fa_tensor *k, const struct fa_tensor *v,
+                                  const struct fa_tensor *dout, const struct fa_tensor *dq,
+                                  const struct fa_tensor *dk, const struct fa_tensor *dv,
+                                  enum sim_check_mode mode, double error_factor_dq,
+                                  double error_factor_dkv, int threads,
+                                  const struct fa_watch *watch, struct sim_check_gradients *check,
+                                  struct fa_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
