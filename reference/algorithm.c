@@ -9,7 +9,7 @@
 #endif
 
 const struct fa_algorithm *const fa_algorithms[FA_ALGORITHMS] = {
-    &fa_standard, &fa_flash1, &fa_flash2, &fa_fused_save_p,
+    &fa_standard, &fa_flash1, &fa_flash2, &fa_fused_save_p, &fa_square_tiling,
 };
 
 const struct fa_algorithm *fa_algorithm_find(const char *name)
@@ -201,7 +201,7 @@ static enum fa_status check_blocks(const struct fa_algorithm *algorithm,
                                    struct fa_error *error)
 {
     const struct fa_block_mask *blocks = problem->blocks;
-    if (!blocks || algorithm == &fa_standard || algorithm == &fa_standard_backward ||
+    if (!blocks || algorithm->stores_scores || algorithm == &fa_standard_backward ||
         (blocks->br == tiles->br && blocks->bc == tiles->bc))
         return FA_OK;
     return fa_fail(error, FA_BAD_ARGUMENT,
@@ -275,7 +275,7 @@ enum fa_status fa_run_open(struct fa_run *run, const struct fa_algorithm *algori
         if (status == FA_OK)
             status = make_own(&made, FA_M, 1, with_data, false, error);
     }
-    if (status == FA_OK && algorithm == &fa_standard && problem->dropout_p > 0) {
+    if (status == FA_OK && algorithm->stores_scores && problem->dropout_p > 0) {
         status = make_own(&made, FA_PD, problem->nk, with_data, !keep, error);
         if (status == FA_OK && !problem->dropout_keep)
             status = make_own(&made, FA_DROPOUT, problem->nk, with_data, !keep, error);

@@ -35,7 +35,7 @@ struct fa_algorithm {
     bool stores_lse;           /* LSE is stored by the pass; else it is formed outside */
     uint32_t own;              /* FA_BITs: other tensors that it keeps in HBM for itself */
     const bool *by_group;      /* of each phase, whether its units are of a K/V head; NULL: none */
-    const struct fa_algorithm *backward; /* of a forward pass */
+    const struct fa_algorithm *backward; /* of a forward pass; NULL: it has none */
     int64_t (*units)(const struct fa_run *run, int phase);
     void (*unit)(struct fa_port *port, int phase, int64_t head, int64_t index);
 };
@@ -47,8 +47,9 @@ extern const struct fa_algorithm fa_standard;     /* S and P go through HBM */
 extern const struct fa_algorithm fa_flash1;       /* K/V outside: FlashAttention, Algorithm 1 */
 extern const struct fa_algorithm fa_flash2;       /* Q outside: FlashAttention-2, Algorithm 1 */
 extern const struct fa_algorithm fa_fused_save_p; /* flash2 that stores P for the backward pass */
+extern const struct fa_algorithm fa_square_tiling; /* standard, tiled along d too, for M < d^2 */
 
-enum { FA_ALGORITHMS = 4 };
+enum { FA_ALGORITHMS = 5 };
 extern const struct fa_algorithm *const fa_algorithms[FA_ALGORITHMS];
 
 /* NULL if there is none of that name. */

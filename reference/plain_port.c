@@ -8,7 +8,14 @@
 #include "reference/tile_cost.h"
 #include "reference/tile_kernels.h"
 
-enum { CHUNK = 256 }; /* elements converted at a time, on the stack */
+/* Columns converted at a time, of FA_LANES rows, on the stack: query-side tiles are transposed in blocks,
+ * so that both sides of the copy stay in the nearest cache. */
+enum { CHUNK = 64 };
+
+union block {
+    float f32[FA_LANES][CHUNK];
+    double f64[FA_LANES][CHUNK];
+};
 
 static bool is_key_side(enum fa_tensor_id id)
 {
@@ -181,54 +188,98 @@ static void write_row(const struct fa_tensor *tensor, char *to, enum fa_dtype fr
         fa_dtype_set(tensor->dtype, to, c * tensor->stride[3], fa_dtype_get(from, row, c));
 }
 
-/* One row of a query-side tile, whose columns lie ld apart. */
-static void scatter_row(const struct fa_port *port, const struct fa_tile *tile, int64_t row,
-                        int64_t column, const void *part, int64_t n)
+static void *block_row(const struct fa_port *port, union block *block, int64_t row)
+{
+    return port->compute_type == FA_F64 ? (void *)block->f64[row] : (void *)block->f32[row];
+}
+
+/* rows x columns of a query-side tile from (row, column) on, whose columns lie ld apart. */
+static void scatter_block(const struct fa_port *port, const struct fa_tile *tile, int64_t row,
+                          int64_t column, const union block *block, int64_t rows, int64_t columns)
 {
     if (port->compute_type == FA_F64)
-        for (int64_t e = 0; e < n; e++)
-            ((double *)tile->cells)[(column + e) * tile->ld + row] = ((const double *)part)[e];
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = 0; r < rows; r++)
+                ((double *)tile->cells)[(column + c) * tile->ld + row + r] = block->f64[r][c];
     else
-        for (int64_t e = 0; e < n; e++)
-            ((float *)tile->cells)[(column + e) * tile->ld + row] = ((const float *)part)[e];
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = 0; r < rows; r++)
+                ((float *)tile->cells)[(column + c) * tile->ld + row + r] = block->f32[r][c];
+}
+
+static void gather_block(const struct fa_port *port, const struct fa_tile *tile, int64_t row,
+                         int64_t column, union block *block, int64_t rows, int64_t columns)
+{
+    if (port->compute_type == FA_F64)
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = 0; r < rows; r++)
+                block->f64[r][c] = ((const double *)tile->cells)[(column + c) * tile->ld + row + r];
+    else
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = 0; r < rows; r++)
+                block->f32[r][c] = ((const float *)tile->cells)[(column + c) * tile->ld + row + r];
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A key-side tile lies as the matrix does. */
+static bool copy_in_key_side(struct fa_port *port, struct fa_tile *tile,
+                             const struct fa_tensor *tensor, int64_t row, int64_t column,
+                             bool watched)
+{
+    bool found = false;
+    for (int64_t r = 0; r < tile->rows; r++) {
+        char *to = (char *)tile->cells + (size_t)(r * tile->ld) * cell_bytes(port);
+        read_row(port->compute_type, to, tensor, matrix_element(port, tensor, row + r, column),
+                 tile->columns);
+        found = found || (watched && non_finite(port->compute_type, to, tile->columns));
+    }
+    return found;
+}
+
+static bool copy_in_query_side(struct fa_port *port, struct fa_tile *tile,
+                               const struct fa_tensor *tensor, int64_t row, int64_t column,
+                               bool watched)
+{
+    size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
+    union block block;
+    bool found = false;
+    for (int64_t first = 0; first < tile->rows; first += FA_LANES)
+        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
+            int64_t rows = least(FA_LANES, tile->rows - first);
+            int64_t n = least(CHUNK, tile->columns - c);
+            for (int64_t r = 0; r < rows; r++) {
+                const char *from = matrix_element(port, tensor, row + first + r, column);
+                void *part = block_row(port, &block, r);
+                read_row(port->compute_type, part, tensor,
+                         from + (size_t)(c * tensor->stride[3]) * element, n);
+                if (tile->by_rows)
+                    memcpy((char *)tile->row_cells +
+                               (size_t)((first + r) * tile->row_ld + c) * cell,
+                           part, (size_t)n * cell);
+                found = found || (watched && non_finite(port->compute_type, part, n));
+            }
+            scatter_block(port, tile, first, c, &block, rows, n);
+        }
+    return found;
 }
 
 void fa_tile_copy_in(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
 {
     struct fa_tile *tile = &port->tile[id];
     const struct fa_tensor *tensor = &port->run->tensor[id];
-    size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
     /* What is multiplied by weights that may be those of hidden keys. */
     bool watched = id == FA_V || (port->run->backward && (id == FA_K || id == FA_Q || id == FA_DO));
-    union {
-        float f32[CHUNK];
-        double f64[CHUNK];
-    } part;
 
     tile->non_finite = false;
     if (tile->rows == 0 || tile->columns == 0)
         return;
-    for (int64_t r = 0; r < tile->rows; r++) {
-        const char *from = matrix_element(port, tensor, row + r, column);
-        if (tile->key_side) {
-            char *to = (char *)tile->cells + (size_t)(r * tile->ld) * cell;
-            read_row(port->compute_type, to, tensor, from, tile->columns);
-            if (watched && non_finite(port->compute_type, to, tile->columns))
-                tile->non_finite = true;
-            continue;
-        }
-        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
-            int64_t n = tile->columns - c < CHUNK ? tile->columns - c : CHUNK;
-            int64_t step = c * tensor->stride[3];
-            read_row(port->compute_type, &part, tensor, from + (size_t)step * element, n);
-            scatter_row(port, tile, r, c, &part, n);
-            if (tile->by_rows)
-                memcpy((char *)tile->row_cells + (size_t)(r * tile->row_ld + c) * cell, &part,
-                       (size_t)n * cell);
-            if (watched && non_finite(port->compute_type, &part, n))
-                tile->non_finite = true;
-        }
-    }
+    tile->non_finite = tile->key_side
+                           ? copy_in_key_side(port, tile, tensor, row, column, watched)
+                           : copy_in_query_side(port, tile, tensor, row, column, watched);
 }
 
 void fa_tile_copy_out(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column)
@@ -236,32 +287,27 @@ void fa_tile_copy_out(struct fa_port *port, enum fa_tensor_id id, int64_t row, i
     const struct fa_tile *tile = &port->tile[id];
     const struct fa_tensor *tensor = &port->run->tensor[id];
     size_t element = fa_dtype_bytes(tensor->dtype), cell = cell_bytes(port);
-    union {
-        float f32[CHUNK];
-        double f64[CHUNK];
-    } part;
+    union block block;
 
     if (tile->rows == 0 || tile->columns == 0)
         return;
-    for (int64_t r = 0; r < tile->rows; r++) {
-        char *to = matrix_element(port, tensor, row + r, column);
-        if (tile->key_side) {
-            write_row(tensor, to, port->compute_type,
+    if (tile->key_side) {
+        for (int64_t r = 0; r < tile->rows; r++)
+            write_row(tensor, matrix_element(port, tensor, row + r, column), port->compute_type,
                       (const char *)tile->cells + (size_t)(r * tile->ld) * cell, tile->columns);
-            continue;
-        }
-        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
-            int64_t n = tile->columns - c < CHUNK ? tile->columns - c : CHUNK;
-            int64_t step = c * tensor->stride[3];
-            if (port->compute_type == FA_F64)
-                for (int64_t e = 0; e < n; e++)
-                    part.f64[e] = ((const double *)tile->cells)[(c + e) * tile->ld + r];
-            else
-                for (int64_t e = 0; e < n; e++)
-                    part.f32[e] = ((const float *)tile->cells)[(c + e) * tile->ld + r];
-            write_row(tensor, to + (size_t)step * element, port->compute_type, &part, n);
-        }
+        return;
     }
+    for (int64_t first = 0; first < tile->rows; first += FA_LANES)
+        for (int64_t c = 0; c < tile->columns; c += CHUNK) {
+            int64_t rows = least(FA_LANES, tile->rows - first);
+            int64_t n = least(CHUNK, tile->columns - c);
+            gather_block(port, tile, first, c, &block, rows, n);
+            for (int64_t r = 0; r < rows; r++)
+                write_row(tensor,
+                          matrix_element(port, tensor, row + first + r, column) +
+                              (size_t)(c * tensor->stride[3]) * element,
+                          port->compute_type, block_row(port, &block, r), n);
+        }
 }
 
 void fa_tile_copy_lse(struct fa_port *port, int64_t row)

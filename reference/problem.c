@@ -183,8 +183,8 @@ static enum fa_status check_mask_and_bias(const struct fa_problem *problem, stru
     return status;
 }
 
-/* A keep mask has an element for each weight: dropout is drawn anew for each, so nothing is broadcast.
- * `!(p >= 0 && p <= 1)` is true of NaN. */
+/* A keep mask has an element for each weight: dropout is drawn anew for each, so nothing is
+ * broadcast. `!(p >= 0 && p <= 1)` is true of NaN. */
 static enum fa_status check_dropout(const struct fa_problem *problem, struct fa_error *error)
 {
     static const char *const axis_names[4] = {"batch", "heads", "nq", "nk"};

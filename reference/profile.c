@@ -6,7 +6,8 @@
 
 #include "reference/philox.h"
 
-enum tensor_id { TENSOR_Q, TENSOR_K, TENSOR_V };
+/* 3 draws the masks of `flashlab generate`. */
+enum tensor_id { TENSOR_Q, TENSOR_K, TENSOR_V, TENSOR_DO = 4 };
 enum stream { STREAM_VALUE, STREAM_CHANCE, STREAM_OUTLIER, STREAM_PEAKS };
 enum { DIGITS_MAX = 4, DIGIT_BITS = 8 };
 
@@ -261,4 +262,11 @@ void fa_profile_fill(enum fa_profile profile, uint64_t seed, const struct fa_pro
     fill_tensor(&filling, TENSOR_Q, q);
     fill_tensor(&filling, TENSOR_K, k);
     fill_tensor(&filling, TENSOR_V, v);
+}
+
+void fa_profile_fill_dout(uint64_t seed, const struct fa_problem *problem,
+                          const struct fa_tensor *dout)
+{
+    struct filling filling = {.profile = FA_PROFILE_GAUSS, .seed = seed, .problem = problem};
+    fill_tensor(&filling, TENSOR_DO, dout);
 }

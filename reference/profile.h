@@ -20,6 +20,7 @@
  *   gauss     sqrt(-2 log(1 - u)) cos(2 pi w), where w is made of the last two words like u
  *   tidy      (floor(9 first word / 2^32) - 4) / 2
  * and for outliers stream 1's u < 0.001 adds ten times the gauss value of stream 2.
+ * The gradient dO is gauss in each profile, as tensor 4.
  *
  * peaky. k is gauss. Query row r has two peaks a and b: keys that stream 3 draws, at r's own index
  * among the query rows, from those that the causal mask and the window leave to r (from all keys,
@@ -80,6 +81,11 @@ bool fa_profile_parse(const char *text, enum fa_profile *out);
 void fa_profile_fill(enum fa_profile profile, uint64_t seed, const struct fa_problem *problem,
                      const struct fa_tensor *q, const struct fa_tensor *k,
                      const struct fa_tensor *v);
+
+/* Fills dout (the shape of o in problem.h; any strides, any float format) with N(0, 1) by the seed:
+ * a gradient to start a backward pass from. A tensor without data is left out. */
+void fa_profile_fill_dout(uint64_t seed, const struct fa_problem *problem,
+                          const struct fa_tensor *dout);
 
 #ifdef __cplusplus
 }

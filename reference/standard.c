@@ -1,10 +1,16 @@
 /*
+ * What fuses nothing: `standard` and `square-tiling`.
+ *
  * Standard attention, FlashAttention's Algorithm 0, forward: S = Q K^T goes to HBM, comes back by
  * rows for the softmax, P goes to HBM and comes back for O = P V.
  *
  * Causal and window hide scores as S is stored and save nothing. A bias or an element mask is a
  * pass over S of its own, as in code that fuses nothing. Rows too long for the chip are softmaxed
  * in chunks: one pass for the statistics, one to normalise.
+ *
+ * Square tiling (Saha and Ye, arXiv 2402.07443, Theorem 3.5) is for an SRAM so small that not even a few
+ * whole rows of Q and K fit, M < d^2: both products are tiled along d too, in chunks as wide as the
+ * tiles are high, which moves the least there.
  */
 #include "reference/algorithm.h"
 #include "reference/dropout.h"
@@ -242,6 +248,87 @@ static void product_o(struct fa_port *port, int64_t head, int64_t i)
     fa_free(port, weights);
 }
 
+/* Columns of Q, K, V and O that square tiling takes at a time. */
+static int64_t chunk_width(const struct fa_run *run, int64_t columns)
+{
+    return least(run->tiles.br, columns);
+}
+
+static void square_product_s(struct fa_port *port, int64_t head, int64_t i)
+{
+    const struct fa_run *run = port->run;
+    const struct fa_problem *problem = &run->problem;
+    int64_t br = run->tiles.br, bc = run->tiles.bc, width = chunk_width(run, problem->d);
+    int64_t tiles = fa_tile_count(problem->nk, bc), chunks = fa_tile_count(problem->d, width);
+    struct fa_span whole = fa_whole_key_tiles(run, i);
+
+    fa_at(port, head, i, -1);
+    fa_step(port, S_RESERVE);
+    fa_alloc(port, FA_Q, least(br, problem->nq), width);
+    fa_alloc(port, FA_K, least(bc, problem->nk), width);
+    fa_alloc(port, FA_S, least(br, problem->nq), least(bc, problem->nk));
+    for (int64_t j = 0; j < tiles; j++) {
+        bool cut = fa_outside(whole, j) || (run->problem.blocks && fa_tile_is_cut(run, i, j));
+        fa_visit(port, cut);
+        fa_at(port, head, i, j);
+        fa_step(port, S_SCORE);
+        fa_compute(port, FA_OP_START_S);
+        /* Before each chunk: S_ij is scale Q_i K_j^T over the columns before it. */
+        for (int64_t c = 0; c < chunks; c++) {
+            fa_step(port, S_LOAD_Q);
+            fa_load(port, FA_Q, i * br, c * width);
+            fa_step(port, S_LOAD_K);
+            fa_load(port, FA_K, j * bc, c * width);
+            fa_step(port, S_SCORE);
+            fa_compute(port, FA_OP_SCORE_PART);
+        }
+        fa_step(port, S_HIDE);
+        if (cut)
+            fa_compute(port, FA_OP_HIDE);
+        fa_step(port, S_STORE);
+        fa_store(port, FA_S, i * br, j * bc);
+    }
+    fa_free(port, FA_S);
+    fa_free(port, FA_K);
+    fa_free(port, FA_Q);
+}
+
+/* One chunk of columns of O_i: P_ij comes again for each. */
+static void square_product_o(struct fa_port *port, int64_t head, int64_t i, int64_t column,
+                             int64_t width)
+{
+    const struct fa_run *run = port->run;
+    const struct fa_problem *problem = &run->problem;
+    int64_t br = run->tiles.br, bc = run->tiles.bc;
+    int64_t tiles = fa_tile_count(problem->nk, bc);
+    enum fa_tensor_id weights = fa_dropout_any(run) ? FA_PD : FA_P;
+
+    fa_at(port, head, i, -1);
+    fa_step(port, O_RESERVE);
+    fa_alloc(port, weights, least(br, problem->nq), least(bc, problem->nk));
+    fa_alloc(port, FA_V, least(bc, problem->nk), width);
+    fa_alloc(port, FA_O, least(br, problem->nq), width);
+    fa_step(port, O_START);
+    fa_compute(port, FA_OP_START);
+    /* Before each j: these columns of O_i are the sum of P V over the key tiles before it. */
+    for (int64_t j = 0; j < tiles; j++) {
+        fa_at(port, head, i, j);
+        fa_step(port, O_LOAD);
+        fa_load(port, weights, i * br, j * bc);
+        if (weights == FA_PD)
+            fa_alias(port, FA_P, FA_PD);
+        fa_load(port, FA_V, j * bc, column);
+        fa_step(port, O_ACCUMULATE);
+        fa_compute(port, FA_OP_ACCUMULATE_PART);
+    }
+    fa_at(port, head, i, -1);
+    fa_step(port, O_STORE);
+    fa_store(port, FA_O, i * br, column);
+    fa_free(port, FA_O);
+    fa_free(port, FA_V);
+    fa_free(port, weights);
+}
+
 static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
 {
     switch (phase) {
@@ -265,6 +352,33 @@ static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)
         return;
     }
 }
+
+static void square_unit(struct fa_port *port, int phase, int64_t head, int64_t index)
+{
+    int64_t dv = port->run->problem.dv, width = chunk_width(port->run, dv);
+    if (phase == PRODUCT_S)
+        square_product_s(port, head, index);
+    else if (phase == PRODUCT_O)
+        for (int64_t column = 0; column < dv; column += width)
+            square_product_o(port, head, index, column, least(width, dv - column));
+    else
+        unit(port, phase, head, index);
+}
+
+const struct fa_algorithm fa_square_tiling = {
+    .name = "square-tiling",
+    .title = "standard attention whose products are tiled along d too, for M < d^2",
+    .source = "Saha and Ye (arXiv 2402.07443), Theorem 3.5",
+    .file = "reference/standard.c",
+    .steps = steps,
+    .n_steps = STEPS,
+    .n_phases = PHASES,
+    .phases = phases,
+    .stores_scores = true,
+    .stores_weights = true,
+    .units = units,
+    .unit = square_unit,
+};
 
 const struct fa_algorithm fa_standard = {
     .name = "standard",

@@ -18,9 +18,21 @@ void fa_op_account_rare(struct fa_port *port, enum fa_op op, struct fa_flops *fl
     struct fa_tile *tile = port->tile;
     const struct fa_problem *problem = &port->run->problem;
     const struct fa_tiles *tiles = &port->run->tiles;
-    int64_t r = tile[FA_P].rows, c = tile[FA_P].columns;
+    int64_t r = tile[FA_P].rows, c = tile[FA_P].columns, d = problem->d, dv = problem->dv;
 
     switch (op) {
+    case FA_OP_START_S:
+        set_size(&tile[FA_S], problem->nq - port->at.i * tiles->br,
+                 problem->nk - port->at.j * tiles->bc);
+        break;
+    case FA_OP_SCORE_PART:
+        r = tile[FA_Q].rows;
+        c = tile[FA_K].rows;
+        d = tile[FA_Q].columns;
+        break;
+    case FA_OP_ACCUMULATE_PART:
+        dv = tile[FA_V].columns;
+        break;
     case FA_OP_KEEP:
         set_size(&tile[FA_DROPOUT], r, c);
         break;
@@ -67,5 +79,5 @@ void fa_op_account_rare(struct fa_port *port, enum fa_op op, struct fa_flops *fl
         assert(!"an operation without a cost");
         return;
     }
-    fa_op_cost(op, (uint64_t)r, (uint64_t)c, (uint64_t)problem->d, (uint64_t)problem->dv, flops);
+    fa_op_cost(op, (uint64_t)r, (uint64_t)c, (uint64_t)d, (uint64_t)dv, flops);
 }

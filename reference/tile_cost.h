@@ -20,6 +20,8 @@
  *   accumulate      2 r c dv   -          -
  *   finish          -          -          r dv + 2 r                O / l; ln l and its sum with m
  *   finish_stats    -          -          2 r
+ *   score_part      2 r c w    -          r c                       w columns of d; the scale
+ *   accumulate_part 2 r c w    -          -                         w columns of dv
  *   weights         -          r c        r c                       s - LSE
  *   dropout(_dp)    -          -          r c                       the factor of what is kept
  *   delta           -          -          2 r dv                    products and sums
@@ -129,6 +131,14 @@ static inline void fa_op_cost(enum fa_op op, uint64_t r, uint64_t c, uint64_t d,
     case FA_OP_GRAD_S_ROWS:
         flops->other += 4 * rc;
         return;
+    case FA_OP_SCORE_PART: /* d is the part's width here, */
+        flops->matmul += 2 * rc * d;
+        flops->other += rc;
+        return;
+    case FA_OP_ACCUMULATE_PART: /* and dv here */
+        flops->matmul += 2 * rc * dv;
+        return;
+    case FA_OP_START_S:
     case FA_OP_KEEP:
     case FA_OP_START_DQ:
     case FA_OP_START_DELTA:

@@ -118,6 +118,11 @@ static void start_dq(struct fa_port *port)
     fill(port, FA_DQ, 0);
 }
 
+static void start_s(struct fa_port *port)
+{
+    fill(port, FA_S, 0);
+}
+
 static void start_delta(struct fa_port *port)
 {
     fill(port, FA_DELTA, 0);
@@ -228,6 +233,9 @@ static kernel *const kernels_f32[FA_OP_COUNT] = {
     [FA_OP_NO_WEIGHTS] = no_weights,
     [FA_OP_WEIGHTS] = fa_softmax_weights_f32,
     [FA_OP_DROPOUT] = drop_p,
+    [FA_OP_START_S] = start_s,
+    [FA_OP_SCORE_PART] = fa_product_score_part_f32,
+    [FA_OP_ACCUMULATE_PART] = fa_product_accumulate_f32,
     [FA_OP_KEEP] = keep,
     [FA_OP_START_DQ] = start_dq,
     [FA_OP_START_DELTA] = start_delta,
@@ -261,6 +269,9 @@ static kernel *const kernels_f64[FA_OP_COUNT] = {
     [FA_OP_NO_WEIGHTS] = no_weights,
     [FA_OP_WEIGHTS] = fa_softmax_weights_f64,
     [FA_OP_DROPOUT] = drop_p,
+    [FA_OP_START_S] = start_s,
+    [FA_OP_SCORE_PART] = fa_product_score_part_f64,
+    [FA_OP_ACCUMULATE_PART] = fa_product_accumulate_f64,
     [FA_OP_KEEP] = keep,
     [FA_OP_START_DQ] = start_dq,
     [FA_OP_START_DELTA] = start_delta,

@@ -57,8 +57,9 @@ void sim_check_sample_axis(int64_t n, const int64_t *edges, int64_t n_edges, int
  * the problem's dtype for O; for LSE, which is never stored narrower, of f32, or f64 if that is
  * the dtype. e0 is what rounding the sums of an attention in that arithmetic (unit roundoff w: of
  * f32, or f64) costs as a random walk, w sqrt(nk) x for O and w sqrt(d) max(1, x) for LSE: a naive
- * run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what an algorithm is allowed over the naive run (flash1 in 16 bits
- * rounds O at each of Tc stores: sqrt(Tc)).
+ * run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what
+ * an algorithm is allowed over the naive run (flash1 in 16 bits rounds O at each of Tc stores:
+ * sqrt(Tc)).
  *
  * threads >= 1. watch may be NULL; its tick is called by one thread at a time.
  * Errors: FA_NO_MEMORY, FA_CANCELLED; *check is untouched then.

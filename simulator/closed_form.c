@@ -202,6 +202,18 @@ static void count_standard(struct sim_head_counts *c, const struct fa_problem *p
     }
 }
 
+/* Chunks of Br columns: Q is read for each key tile, P for each chunk of O, S scaled at each. */
+static void count_square_tiling(struct sim_head_counts *c, const struct fa_problem *p,
+                                const struct sim_tiling *s, const struct fa_tiles *tiles)
+{
+    wide area = (wide)s->nq * (wide)s->nk;
+    wide d_chunks = (wide)sim_ceiling(p->d, s->br), dv_chunks = (wide)sim_ceiling(p->dv, s->br);
+    count_standard(c, p, s, tiles);
+    c->read[FA_Q] = (wide)s->tc * (wide)s->nq * s->d;
+    c->read[FA_P] += (dv_chunks - 1) * area;
+    c->other += (d_chunks - 1) * area;
+}
+
 static void count_flash1(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_tiling *s,
                          const struct sim_visited *v)
 {
@@ -292,7 +304,7 @@ static bool narrow_all(struct sim_head_counts *c, const struct fa_problem *p, wi
 
 static bool is_standard(const struct fa_algorithm *algorithm)
 {
-    return algorithm == &fa_standard || algorithm == &fa_standard_backward;
+    return algorithm->stores_scores || algorithm == &fa_standard_backward;
 }
 
 /* Tiles of all that are not whole, for what computes the hidden ones too. */
@@ -339,6 +351,8 @@ enum fa_status sim_closed_form(const struct fa_algorithm *algorithm,
         sim_count_backward(&c, algorithm, problem, &s, tiles, &v);
     else if (algorithm == &fa_standard)
         count_standard(&c, problem, &s, tiles);
+    else if (algorithm == &fa_square_tiling)
+        count_square_tiling(&c, problem, &s, tiles);
     else if (algorithm == &fa_flash1)
         count_flash1(&c, problem, &s, &v);
     else if (algorithm == &fa_flash2)

@@ -37,6 +37,10 @@ uint64_t sim_live_bytes(const struct fa_algorithm *algorithm, const struct fa_pr
  * and its backward pass take together: do is an input, dq dk dv outputs. FA_TOO_LARGE. */
 struct sim_footprint {
     uint64_t input_bytes, output_bytes, extra_bytes;
+    /* What the forward algorithm leaves in HBM for its backward pass, over all heads: P (standard,
+     * fused-save-p; with dropout also the dropped P, and the mask where it is not given), or O and its
+     * statistics (flash1: l and m; flash2: LSE). Whatever `backward` is. */
+    uint64_t kept_bytes;
 };
 
 enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward,

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "reference/block_pattern.h"
+
 static double now_seconds(void)
 {
     struct timespec time;
@@ -120,6 +122,19 @@ static enum fa_status bound_pass(const struct sim_experiment *experiment,
     return status;
 }
 
+enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, struct fa_tiles *tiles,
+                                    struct fa_error *error)
+{
+    const struct fa_algorithm *forward = experiment->algorithm;
+    uint64_t rule = experiment->machine.sram_bytes;
+    if (rule == 0)
+        return fa_fail(error, FA_BAD_ARGUMENT, "an SRAM of 0 bytes: expected 1 or more");
+    return sim_tiles_choose(&experiment->tiles,
+                            experiment->pass == SIM_FORWARD ? forward : forward->backward,
+                            &experiment->problem, experiment->lift_capacity ? 0 : rule, rule, tiles,
+                            error);
+}
+
 /* Everything that is known before the run. */
 static enum fa_status plan(const struct sim_experiment *experiment, struct sim_result *result,
                            struct fa_error *error)
@@ -127,18 +142,18 @@ static enum fa_status plan(const struct sim_experiment *experiment, struct sim_r
     const struct fa_problem *problem = &experiment->problem;
     const struct fa_algorithm *forward = experiment->algorithm;
     bool backward = experiment->pass != SIM_FORWARD;
-    uint64_t rule = experiment->machine.sram_bytes;
     enum fa_status status = fa_problem_check(problem, error);
 
-    if (status == FA_OK && rule == 0)
-        status = fa_fail(error, FA_BAD_ARGUMENT, "an SRAM of 0 bytes: expected 1 or more");
+    if (status == FA_OK && backward && !forward->backward)
+        status = fa_fail(error, FA_UNSUPPORTED,
+                         "%s has a forward pass alone: give --pass forward, or standard, flash1, "
+                         "flash2 or fused-save-p",
+                         forward->name);
     if (status == FA_OK && experiment->trace && experiment->pass == SIM_BOTH)
         status = fa_fail(error, FA_UNSUPPORTED,
                          "a trace holds one pass: give --pass forward or --pass backward");
     if (status == FA_OK)
-        status = sim_tiles_choose(&experiment->tiles, backward ? forward->backward : forward,
-                                  problem, experiment->lift_capacity ? 0 : rule, rule,
-                                  &result->tiles, error);
+        status = sim_experiment_tiles(experiment, &result->tiles, error);
     if (status == FA_OK && experiment->pass != SIM_BACKWARD)
         status = bound_pass(experiment, forward, result, error);
     if (status == FA_OK && backward)
@@ -153,6 +168,9 @@ static enum fa_status plan(const struct sim_experiment *experiment, struct sim_r
     result->policy = experiment->tiles.policy;
     result->machine = experiment->machine;
     result->capacity_lifted = experiment->lift_capacity;
+    result->has_blocks = problem->blocks != NULL;
+    if (problem->blocks)
+        result->blocks_share = fa_block_mask_share(problem->blocks);
     if (experiment->pass == SIM_BOTH)
         result->tiles_total *= 2;
     return FA_OK;
@@ -289,18 +307,6 @@ enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
                                               : 0);
     *result = made;
     return FA_OK;
-}
-
-double sim_error_factor(const struct sim_result *result)
-{
-    bool rounds = result->problem.dtype == FA_F16 || result->problem.dtype == FA_BF16;
-    if (!rounds || result->problem.nk == 0)
-        return 1;
-    if (result->algorithm == &fa_standard && result->problem.bias)
-        return 2; /* S is stored once before the bias and once after it */
-    if (result->algorithm != &fa_flash1)
-        return 1;
-    return sqrt(ceil((double)result->problem.nk / (double)result->tiles.bc));
 }
 
 static void fill_nan(const struct fa_tensor *tensor)

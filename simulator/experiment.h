@@ -51,6 +51,8 @@ struct sim_result {
     uint64_t tiles_total;
     struct sim_footprint footprint;
     struct sim_bounds bounds;
+    bool has_blocks;     /* the problem has a block mask, which the caller may free after the run */
+    double blocks_share; /* of its blocks, the share that is visited; 0 without one */
     int64_t heads_executed; /* of batch * heads; in SIM_COUNT_ONLY one, or one group's: the rest is
                              * multiplied */
     double seconds;         /* wall clock of the execution alone */
@@ -65,8 +67,24 @@ struct sim_result {
 enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
                                   struct sim_result *result, struct fa_error *error);
 
+/* The tiles that sim_experiment_run would choose. They do not depend on the problem's masks, so a block
+ * mask of their size can be made before the run. Errors: those of the choice. */
+enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, struct fa_tiles *tiles,
+                                    struct fa_error *error);
+
 /* The factor on the naive error that the result's algorithm is allowed (see check.h). */
 double sim_error_factor(const struct sim_result *result);
+
+/*
+ * The same for dQ, and for dK and dV (see check_gradients.h), above 1 in 16 bits alone:
+ *   dQ       sqrt(Tc): the flash passes round it at each of its stores
+ *   dK, dV   sqrt(g): rounded at the store of each head of a group of g
+ *   all      flash1 times sqrt(Tc) for the O that delta is made of (dQ then has it once, not twice);
+ *            standard times 2 where the score was stored twice (a bias), and with dropout, where
+ *            dP is
+ */
+double sim_error_factor_dq(const struct sim_result *result);
+double sim_error_factor_dkv(const struct sim_result *result);
 
 /*
  * Runs the experiment again up to and including event `position - 1` and hands the memory, with

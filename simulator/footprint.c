@@ -15,7 +15,7 @@ static void kept(const struct fa_algorithm *algorithm, const struct fa_problem *
     wide dtype = fa_dtype_bytes(p->dtype), statistic = fa_dtype_bytes(fa_hbm_format(p, FA_LSE));
     *per_score = dtype * (wide)(algorithm->stores_scores + algorithm->stores_weights);
     *per_row = algorithm->stores_statistics ? 2 * statistic : 0;
-    if (algorithm == &fa_standard && p->dropout_p > 0)
+    if (algorithm->stores_scores && p->dropout_p > 0)
         *per_score += dtype + (p->dropout_keep ? 0 : 1);
     if (algorithm->own & FA_BIT(FA_DP))
         *per_score += dtype;
@@ -23,6 +23,18 @@ static void kept(const struct fa_algorithm *algorithm, const struct fa_problem *
         *per_score += dtype;
     if (algorithm->own & FA_BIT(FA_DELTA))
         *per_row += statistic;
+}
+
+/* What the backward pass reads of what the forward pass made, per element of the scores and per row. */
+static wide kept_for_backward(const struct fa_algorithm *algorithm, const struct fa_problem *p)
+{
+    wide dtype = fa_dtype_bytes(p->dtype), statistic = fa_dtype_bytes(fa_hbm_format(p, FA_LSE));
+    wide rows = (wide)p->batch * (wide)p->heads * (wide)p->nq, per_score = dtype;
+    if (!algorithm->stores_weights)
+        return rows * (dtype * (wide)p->dv + (algorithm->stores_statistics ? 2 : 1) * statistic);
+    if (p->dropout_p > 0)
+        per_score += dtype + (p->dropout_keep ? 0 : 1);
+    return rows * (wide)p->nk * per_score;
 }
 
 enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward,
@@ -34,7 +46,7 @@ enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward
     wide nq = (wide)p->nq, nk = (wide)p->nk, d = (wide)p->d, dv = (wide)p->dv;
     wide q = queries * nq * d, o = queries * nq * dv, kv = keys * nk * (d + dv);
     wide input = dtype * (q + kv), output = dtype * o + statistic * queries * nq;
-    wide per_score, per_row, extra;
+    wide per_score, per_row, extra, saved = kept_for_backward(algorithm, p);
 
     kept(algorithm, p, &per_score, &per_row);
     extra = queries * nq * (per_row + per_score * nk);
@@ -50,9 +62,11 @@ enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward
         input += elements(p->mask);
     if (p->dropout_p > 0 && p->dropout_keep)
         input += elements(p->dropout_keep);
-    if (input > (wide)INT64_MAX || output > (wide)INT64_MAX || extra > (wide)INT64_MAX)
+    if (input > (wide)INT64_MAX || output > (wide)INT64_MAX || extra > (wide)INT64_MAX ||
+        saved > (wide)INT64_MAX)
         return fa_fail(error, FA_TOO_LARGE, "the tensors of %s take more than 2^63 - 1 bytes",
                        algorithm->name);
-    *footprint = (struct sim_footprint){(uint64_t)input, (uint64_t)output, (uint64_t)extra};
+    *footprint = (struct sim_footprint){(uint64_t)input, (uint64_t)output, (uint64_t)extra,
+                                       (uint64_t)saved};
     return FA_OK;
 }

@@ -32,12 +32,13 @@ static wide all_modifiers(const struct fa_problem *p, int64_t br, int64_t bc)
     return keep + modifier_bytes(p, FA_BIAS, br, bc) + modifier_bytes(p, FA_MASK, br, bc);
 }
 
-static wide live_standard(const struct fa_problem *p, const struct fa_tiles *t, int64_t br,
-                          int64_t bc)
+/* d and dv are what of the columns of Q, K, V and O is on chip at a time. */
+static wide live_unfused(const struct fa_problem *p, const struct fa_tiles *t, int64_t br,
+                         int64_t bc, int64_t d, int64_t dv)
 {
     wide score = tile_bytes(p, FA_S, br, bc), most;
     int64_t rows = least(t->row_block, p->nq), columns = least(t->column_chunk, p->nk);
-    most = score + tile_bytes(p, FA_Q, br, p->d) + tile_bytes(p, FA_K, bc, p->d);
+    most = score + tile_bytes(p, FA_Q, br, d) + tile_bytes(p, FA_K, bc, d);
     if (p->bias)
         most = greater(most, score + modifier_bytes(p, FA_BIAS, br, bc));
     if (p->mask)
@@ -45,7 +46,7 @@ static wide live_standard(const struct fa_problem *p, const struct fa_tiles *t, 
     if (p->dropout_p > 0)
         most = greater(most, score + tile_bytes(p, FA_DROPOUT, br, bc));
     most = greater(most, tile_bytes(p, FA_S, rows, columns) + 2 * tile_bytes(p, FA_M, rows, 1));
-    return greater(most, score + tile_bytes(p, FA_V, bc, p->dv) + tile_bytes(p, FA_O, br, p->dv));
+    return greater(most, score + tile_bytes(p, FA_V, bc, dv) + tile_bytes(p, FA_O, br, dv));
 }
 
 static wide live_standard_backward(const struct fa_problem *p, const struct fa_tiles *t,
@@ -89,8 +90,11 @@ uint64_t sim_live_bytes(const struct fa_algorithm *algorithm, const struct fa_pr
 
     if (p->batch == 0 || p->heads == 0)
         return 0;
-    if (algorithm == &fa_standard) {
-        bytes = p->nq > 0 ? live_standard(p, tiles, br, bc) : 0;
+    if (algorithm->stores_scores) {
+        bool square = algorithm == &fa_square_tiling;
+        bytes = p->nq == 0 ? 0
+                           : live_unfused(p, tiles, br, bc, square ? least(tiles->br, p->d) : p->d,
+                                          square ? least(tiles->br, p->dv) : p->dv);
     } else if (algorithm == &fa_standard_backward) {
         bytes = live_standard_backward(p, tiles, br, bc);
     } else if (sim_is_backward(algorithm)) {

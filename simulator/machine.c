@@ -14,7 +14,9 @@
 /*
  * Datasheets give memory in "GB" that are 2^30 bytes and rates in powers of ten. The rate of the
  * on-chip memory is 32 banks x 4 bytes a clock an SM (CUDA C++ Programming Guide, shared memory)
- * at the boost clock; the A100's agrees with the "about 19 TB/s" of the FlashAttention paper.
+ * at the boost clock; the A100's agrees with the "about 19 TB/s" of the FlashAttention paper. An SM's
+ * special function units give 16 results a clock (the same guide, arithmetic instructions: base-2
+ * exponential), here at the clock that the tensor cores' rate is stated for.
  */
 static const struct sim_machine presets[] = {
     {
@@ -28,6 +30,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 15.7e12,
         .f32_flops_per_second = 15.7e12,
         .f16_flops_per_second = 125e12,
+        .exp_per_second = 1958400e6,
         .source_sram = "Tesla V100 whitepaper: L1 and shared memory of an SM together; one block "
                        "may have 98,304 of it",
         .source_sms = "Tesla V100 whitepaper, table 1",
@@ -35,6 +38,7 @@ static const struct sim_machine presets[] = {
         .source_hbm = "Tesla V100 whitepaper, table 1: HBM2, 16 GB, 900 GB/s",
         .source_sram_rate = "80 SMs x 128 bytes a clock x 1.53 GHz",
         .source_flops = "Tesla V100 whitepaper, table 1",
+        .source_exp = "80 SMs x 16 a clock x 1.53 GHz",
     },
     {
         .name = "t4",
@@ -46,12 +50,14 @@ static const struct sim_machine presets[] = {
         .hbm_bytes_per_second = 320e9,
         .f32_flops_per_second = 8.1e12,
         .f16_flops_per_second = 65e12,
+        .exp_per_second = 1017600e6,
         .source_sram = "Turing whitepaper: L1 and shared memory of an SM together; one block may "
                        "have 65,536 of it",
         .source_sms = "Turing whitepaper: 2560 CUDA cores, 64 an SM",
         .source_l2 = "Turing whitepaper: 4096 KB",
         .source_hbm = "Turing whitepaper: 16 GB of GDDR6 (not HBM), 320 GB/s",
         .source_flops = "T4 datasheet: FP32 8.1, mixed precision 65 TFLOPS",
+        .source_exp = "40 SMs x 16 a clock x 1.59 GHz",
     },
     {
         .name = "a100",
@@ -64,6 +70,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 19e12,
         .f32_flops_per_second = 19.5e12,
         .f16_flops_per_second = 312e12,
+        .exp_per_second = 2436480e6,
         .source_sram = "FlashAttention paper, section 2.1: 192 KB an SM, L1 and shared memory "
                        "together; one block may have 166,912 of it",
         .source_sms = "FlashAttention paper, section 2.1; A100 whitepaper, table 1",
@@ -72,6 +79,7 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "FlashAttention paper, section 2.1: about 19 TB/s (108 SMs x 128 bytes "
                             "a clock x 1.41 GHz = 19.5)",
         .source_flops = "A100 whitepaper, table 1",
+        .source_exp = "108 SMs x 16 a clock x 1.41 GHz",
     },
     {
         .name = "a100-80",
@@ -84,6 +92,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 19e12,
         .f32_flops_per_second = 19.5e12,
         .f16_flops_per_second = 312e12,
+        .exp_per_second = 2436480e6,
         .source_sram = "FlashAttention paper, section 2.1: 192 KB an SM, L1 and shared memory "
                        "together; one block may have 166,912 of it",
         .source_sms = "FlashAttention paper, section 2.1; A100 whitepaper, table 1",
@@ -92,6 +101,7 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "FlashAttention paper, section 2.1: about 19 TB/s (108 SMs x 128 bytes "
                             "a clock x 1.41 GHz = 19.5)",
         .source_flops = "A100 whitepaper, table 1",
+        .source_exp = "108 SMs x 16 a clock x 1.41 GHz",
     },
     {
         .name = "h100",
@@ -104,6 +114,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 33.5e12,
         .f32_flops_per_second = 67e12,
         .f16_flops_per_second = 989e12,
+        .exp_per_second = 3864960e6,
         .source_sram = "Hopper Tuning Guide: what one block may have, 227 KB, of the 256 KB of L1 "
                        "and shared memory of an SM",
         .source_sms = "H100 whitepaper: SXM5",
@@ -112,6 +123,8 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "132 SMs x 128 bytes a clock x 1.98 GHz",
         .source_flops = "H100 datasheet: SXM, FP32 67, FP16 1,979 TFLOPS with sparsity, so 989 "
                         "dense",
+        .source_exp = "132 SMs x 16 a clock x 1.83 GHz; the FlashAttention-3 paper, "
+                      "section 3.1: 3.9 T/s",
     },
     {
         .name = "h200",
@@ -124,6 +137,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 33.5e12,
         .f32_flops_per_second = 67e12,
         .f16_flops_per_second = 989e12,
+        .exp_per_second = 3864960e6,
         .source_sram = "Hopper Tuning Guide: what one block may have, 227 KB, of the 256 KB of L1 "
                        "and shared memory of an SM; an H200's driver agrees",
         .source_sms = "asked of an H200's driver (cuDeviceGetAttribute)",
@@ -133,6 +147,8 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "132 SMs x 128 bytes a clock x 1.98 GHz",
         .source_flops = "H200 datasheet: SXM, FP32 67, FP16 1,979 TFLOPS with sparsity, so 989 "
                         "dense",
+        .source_exp = "132 SMs x 16 a clock x 1.83 GHz; the FlashAttention-3 paper, "
+                      "section 3.1, of an H100: 3.9 T/s",
     },
     {
         .name = "rtx3090",
@@ -145,6 +161,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 17.8e12,
         .f32_flops_per_second = 35.6e12,
         .f16_flops_per_second = 71e12,
+        .exp_per_second = 2223840e6,
         .source_sram = "GA102 whitepaper: L1 and shared memory of an SM together; one block may "
                        "have 101,376 of it",
         .source_sms = "GA102 whitepaper, RTX 3090",
@@ -153,6 +170,7 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "82 SMs x 128 bytes a clock x 1.695 GHz",
         .source_flops = "GA102 whitepaper, RTX 3090: FP32 35.6, FP16 tensor with FP32 accumulation "
                         "71 TFLOPS, dense",
+        .source_exp = "82 SMs x 16 a clock x 1.695 GHz",
     },
     {
         .name = "rtx4090",
@@ -165,6 +183,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 41.3e12,
         .f32_flops_per_second = 82.6e12,
         .f16_flops_per_second = 165.2e12,
+        .exp_per_second = 5160960e6,
         .source_sram = "Ada whitepaper: L1 and shared memory of an SM together; one block may have "
                        "101,376 of it",
         .source_sms = "Ada whitepaper, RTX 4090",
@@ -173,6 +192,7 @@ static const struct sim_machine presets[] = {
         .source_sram_rate = "128 SMs x 128 bytes a clock x 2.52 GHz",
         .source_flops = "Ada whitepaper, RTX 4090: FP32 82.6, FP16 tensor with FP32 accumulation "
                         "165.2 TFLOPS, dense",
+        .source_exp = "128 SMs x 16 a clock x 2.52 GHz",
     },
     {
         .name = "toy",

@@ -29,11 +29,13 @@ struct sim_machine {
     double sram_bytes_per_second; /* of all SMs together */
     double f32_flops_per_second;  /* CUDA cores */
     double f16_flops_per_second;  /* tensor cores, dense, f32 accumulation */
+    double exp_per_second;        /* special function units of all SMs together */
     /* Where each of them is from, and for sram_bytes what it is; "" where the figure is 0 (and
      * where a machine file does not say). source_hbm is that of its size and its rate. */
     char source_sram[SIM_MACHINE_TEXT], source_sms[SIM_MACHINE_TEXT];
     char source_l2[SIM_MACHINE_TEXT], source_hbm[SIM_MACHINE_TEXT];
     char source_sram_rate[SIM_MACHINE_TEXT], source_flops[SIM_MACHINE_TEXT];
+    char source_exp[SIM_MACHINE_TEXT];
 };
 
 /* The presets, in the order in which `flashlab machines` lists them; *n is their number. */

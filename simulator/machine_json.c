@@ -30,6 +30,7 @@ static const struct key keys[] = {
     {"sram_bytes_per_second", RATE, false, MEMBER(sram_bytes_per_second)},
     {"f32_flops_per_second", RATE, false, MEMBER(f32_flops_per_second)},
     {"f16_flops_per_second", RATE, false, MEMBER(f16_flops_per_second)},
+    {"exp_per_second", RATE, false, MEMBER(exp_per_second)},
 };
 
 /* What the object "sources" holds. */
@@ -40,6 +41,7 @@ static const struct key sources[] = {
     {"hbm", TEXT, false, MEMBER(source_hbm)},
     {"sram_rate", TEXT, false, MEMBER(source_sram_rate)},
     {"flops", TEXT, false, MEMBER(source_flops)},
+    {"exp", TEXT, false, MEMBER(source_exp)},
 };
 
 enum { KEYS = sizeof keys / sizeof *keys, SOURCES = sizeof sources / sizeof *sources };

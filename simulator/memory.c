@@ -20,6 +20,8 @@ enum fa_tensor_id sim_op_writes(enum fa_op op)
         [FA_OP_FINISH] = FA_O,        [FA_OP_FINISH_STATS] = FA_LSE,
         [FA_OP_NO_WEIGHTS] = FA_P,    [FA_OP_WEIGHTS] = FA_P,
         [FA_OP_DROPOUT] = FA_P,       [FA_OP_KEEP] = FA_DROPOUT,
+        [FA_OP_START_S] = FA_S,       [FA_OP_SCORE_PART] = FA_S,
+        [FA_OP_ACCUMULATE_PART] = FA_O,
         [FA_OP_START_DQ] = FA_DQ,     [FA_OP_START_DELTA] = FA_DELTA,
         [FA_OP_START_DKV] = FA_DV,    [FA_OP_DELTA] = FA_DELTA,
         [FA_OP_DP] = FA_DP,           [FA_OP_DROPOUT_DP] = FA_DP,
@@ -243,7 +245,9 @@ static void op_extent(const struct fa_port *port, enum fa_op op, int64_t *r, int
         *r = tile[FA_DK].live ? tile[FA_DK].rows : tile[FA_DV].rows;
         *c = 1;
         return;
+    case FA_OP_START_S:
     case FA_OP_SCORE:
+    case FA_OP_SCORE_PART:
     case FA_OP_BIAS:
     case FA_OP_HIDE:
     case FA_OP_MASK:

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "simulator/check.h"
+#include "simulator/check_gradients.h"
 #include "simulator/experiment.h"
 
 #ifdef __cplusplus
@@ -29,33 +29,46 @@ struct sim_report {
     bool executed; /* on data: the report has a check, which may not apply */
     bool checked;
     struct sim_check check;
+    struct sim_check_gradients gradients; /* with a backward pass; checked tells */
+    const char *blocks; /* where the block mask comes from, such as "window:1,1"; NULL: none */
     struct sim_provenance provenance;
 };
 
 /*
  * The object of schema "flashlab.result/1". Units: as the keys say. Totals are over all heads.
  *
- *   schema, problem {batch heads kv_heads nq nk d dv scale causal window dtype}, algorithm, pass,
+ *   schema, problem {batch heads kv_heads nq nk d dv scale causal window dtype
+ *   dropout {p seed mask} blocks {pattern visited_share}}, algorithm, pass,
  *   tiles {br bc policy}, machine {name sram_bytes},
  *   hbm {read {elements bytes} write {elements bytes} by_tensor {NAME {read write}}},
  *   sram {peak_bytes}, footprint {input_bytes output_bytes extra_bytes}, flop {matmul exp other},
  *   tiles_visited, tiles_masked, tiles_total,
  *   bounds {compulsory_elements theta_elements floor_elements standard_elements},
- *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget pass},
+ *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget gradient_rows gradient_keys
+ *   dq_max_abs_error dk_max_abs_error dv_max_abs_error dq_budget dk_budget dv_budget pass},
  *   provenance {version command seed threads}
  *
  * Counts are integers, exact; theta and floor are real. What does not apply or is not finite is
- * null. by_tensor has every tensor of the forward pass, in the same order for each algorithm.
- * check is there for an executed run alone, null without a check. NULL without memory, or where a
- * text of the report is not UTF-8.
+ * null: dropout without any (its seed is null where the mask was given, and a text of digits past
+ * 2^63 - 1), blocks without a block mask, the gradients of a forward check. by_tensor has every tensor
+ * of the pass, in the same order for each algorithm. check is there for an executed run alone, null
+ * without a check. visited_share is of the block mask's own blocks, whatever else hides some of them.
+ * NULL without memory, or where a text of the report is not UTF-8.
  */
 struct json_t *sim_report_json(const struct sim_report *report);
 
 /* One result in full, to read. */
 void sim_report_text(FILE *file, const struct sim_report *report);
 
-/* n results of one problem side by side, with ratios to the first. */
+/* n results of one problem and pass side by side, with ratios to the first; with a backward pass, also
+ * what recomputing S and P costs and saves. */
 void sim_report_table(FILE *file, const struct sim_report *reports, int n);
+
+/* Whether all that was checked is within its budget; true where nothing was. */
+bool sim_report_passed(const struct sim_report *report);
+
+/* The tensors that the pass may touch in HBM, in the order of reports; *n is how many. */
+const enum fa_tensor_id *sim_report_tensors(const struct sim_result *result, int *n);
 
 /* value with a comma at each thousand: "1,114,112". */
 enum { SIM_NUMBER_TEXT = 32 };

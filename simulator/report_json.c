@@ -1,12 +1,9 @@
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "simulator/report.h"
-
-/* What the forward pass may touch in HBM. */
-static const enum fa_tensor_id forward_tensors[] = {
-    FA_Q, FA_K, FA_V, FA_O, FA_LSE, FA_L, FA_M, FA_S, FA_P, FA_MASK, FA_BIAS,
-};
 
 /* Counters end at 2^63 - 1 (see closed_form.h), as JSON's integers do here. */
 static json_t *integer(uint64_t value)
@@ -31,18 +28,47 @@ static json_t *volume_json(struct sim_volume volume)
                      integer(volume.bytes));
 }
 
-static json_t *problem_json(const struct fa_problem *problem)
+/* A 64-bit seed; what is past jansson's integers is written as a text of digits. */
+static json_t *seed_json(uint64_t seed)
 {
+    char digits[24];
+    if (seed <= INT64_MAX)
+        return json_integer((json_int_t)seed);
+    snprintf(digits, sizeof digits, "%" PRIu64, seed);
+    return json_string(digits);
+}
+
+static json_t *dropout_json(const struct fa_problem *problem)
+{
+    if (!(problem->dropout_p > 0))
+        return json_null();
+    bool given = problem->dropout_keep != NULL;
+    return json_pack("{s:o,s:o,s:b}", "p", real(problem->dropout_p), "seed",
+                     given ? json_null() : seed_json(problem->dropout_seed), "mask", (int)given);
+}
+
+static json_t *blocks_json(const struct sim_report *report)
+{
+    if (!report->result.has_blocks)
+        return json_null();
+    return json_pack("{s:s,s:o}", "pattern", report->blocks ? report->blocks : "file",
+                     "visited_share", real(report->result.blocks_share));
+}
+
+static json_t *problem_json(const struct sim_report *report)
+{
+    const struct fa_problem *problem = &report->result.problem;
     bool windowed = problem->window_left >= 0 || problem->window_right >= 0;
     json_t *window = windowed ? json_pack("[I,I]", (json_int_t)problem->window_left,
                                           (json_int_t)problem->window_right)
                               : json_null();
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s}", "batch", (json_int_t)problem->batch,
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s,s:o,s:o}", "batch", (json_int_t)problem->batch,
         "heads", (json_int_t)problem->heads, "kv_heads", (json_int_t)problem->kv_heads, "nq",
         (json_int_t)problem->nq, "nk", (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
         (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
-        fa_causal_name(problem->causal), "window", window, "dtype", fa_dtype_name(problem->dtype));
+        fa_causal_name(problem->causal), "window", window, "dtype", fa_dtype_name(problem->dtype),
+        "dropout", dropout_json(problem), "blocks", blocks_json(report));
 }
 
 static json_t *hbm_json(const struct sim_result *result)
@@ -50,8 +76,10 @@ static json_t *hbm_json(const struct sim_result *result)
     const struct sim_counters *counters = &result->counters;
     const struct fa_problem *problem = &result->problem;
     json_t *by_tensor = json_object();
-    for (size_t n = 0; n < sizeof forward_tensors / sizeof *forward_tensors; n++) {
-        enum fa_tensor_id id = forward_tensors[n];
+    int n_tensors;
+    const enum fa_tensor_id *tensors = sim_report_tensors(result, &n_tensors);
+    for (int n = 0; n < n_tensors; n++) {
+        enum fa_tensor_id id = tensors[n];
         json_t *pair =
             json_pack("{s:o,s:o}", "read", volume_json(sim_counters_read(counters, problem, id)),
                       "write", volume_json(sim_counters_write(counters, problem, id)));
@@ -65,13 +93,26 @@ static json_t *hbm_json(const struct sim_result *result)
 static json_t *check_json(const struct sim_report *report)
 {
     const struct sim_check *check = &report->check;
+    const struct sim_check_gradients *gradients = &report->gradients;
+    bool backward = report->result.pass != SIM_FORWARD;
     if (!report->checked)
         return json_null();
-    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:b}", "rows", (json_int_t)check->rows,
-                     "o_max_abs_error", real(check->o.max_abs_error), "o_rms_error",
-                     real(fa_comparison_rms(&check->o)), "lse_max_abs_error",
-                     real(check->lse.max_abs_error), "budget", real(check->o_budget), "pass",
-                     (int)check->pass);
+    const double figures[6] = {
+        gradients->dq.max_abs_error, gradients->dk.max_abs_error, gradients->dv.max_abs_error,
+        gradients->dq_budget,        gradients->dk_budget,        gradients->dv_budget,
+    };
+    json_t *of[6];
+    for (int i = 0; i < 6; i++)
+        of[i] = backward ? real(figures[i]) : json_null();
+    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "rows",
+                     (json_int_t)check->rows, "o_max_abs_error", real(check->o.max_abs_error),
+                     "o_rms_error", real(fa_comparison_rms(&check->o)), "lse_max_abs_error",
+                     real(check->lse.max_abs_error), "budget", real(check->o_budget),
+                     "gradient_rows", backward ? json_integer(gradients->rows) : json_null(),
+                     "gradient_keys", backward ? json_integer(gradients->keys) : json_null(),
+                     "dq_max_abs_error", of[0], "dk_max_abs_error", of[1], "dv_max_abs_error",
+                     of[2], "dq_budget", of[3], "dk_budget", of[4], "dv_budget", of[5], "pass",
+                     (int)sim_report_passed(report));
 }
 
 static json_t *bounds_json(const struct sim_bounds *bounds)
@@ -103,9 +144,9 @@ json_t *sim_report_json(const struct sim_report *report)
     json_t *object = json_object();
     bool whole_object =
         put(object, "schema", json_string("flashlab.result/1")) &&
-        put(object, "problem", problem_json(&result->problem)) &&
+        put(object, "problem", problem_json(report)) &&
         put(object, "algorithm", json_string(result->algorithm->name)) &&
-        put(object, "pass", json_string("forward")) &&
+        put(object, "pass", json_string(sim_pass_name(result->pass))) &&
         put(object, "tiles",
             json_pack("{s:I,s:I,s:s}", "br", (json_int_t)result->tiles.br, "bc",
                       (json_int_t)result->tiles.bc, "policy", sim_policy_name(result->policy))) &&

@@ -2,11 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "simulator/report.h"
-
-static const enum fa_tensor_id forward_tensors[] = {
-    FA_Q, FA_K, FA_V, FA_O, FA_LSE, FA_L, FA_M, FA_S, FA_P, FA_MASK, FA_BIAS,
-};
+#include "simulator/report_parts.h"
 
 const char *sim_number_text(uint64_t value, char text[SIM_NUMBER_TEXT])
 {
@@ -22,8 +18,7 @@ const char *sim_number_text(uint64_t value, char text[SIM_NUMBER_TEXT])
     return text;
 }
 
-/* The number, right-aligned in `width` columns. */
-static void print_number(FILE *file, int width, uint64_t value)
+void sim_print_number(FILE *file, int width, uint64_t value)
 {
     char text[SIM_NUMBER_TEXT];
     fprintf(file, "%*s", width, sim_number_text(value, text));
@@ -38,19 +33,19 @@ static void print_share(FILE *file, uint64_t part, uint64_t all)
         fputs("-", file);
 }
 
-static uint64_t moved_elements(const struct sim_result *result)
+uint64_t sim_moved_elements(const struct sim_result *result)
 {
     return sim_counters_read_all(&result->counters, &result->problem).elements +
            sim_counters_write_all(&result->counters, &result->problem).elements;
 }
 
-static uint64_t moved_bytes(const struct sim_result *result)
+uint64_t sim_moved_bytes(const struct sim_result *result)
 {
     return sim_counters_read_all(&result->counters, &result->problem).bytes +
            sim_counters_write_all(&result->counters, &result->problem).bytes;
 }
 
-static uint64_t all_flops(const struct sim_result *result)
+uint64_t sim_all_flops(const struct sim_result *result)
 {
     const struct fa_flops *flops = &result->counters.flops;
     return flops->matmul + flops->exp + flops->other;
@@ -64,8 +59,9 @@ static void print_bound(FILE *file, int64_t bound)
         fprintf(file, "%" PRId64, bound);
 }
 
-static void print_mask(FILE *file, const struct fa_problem *problem)
+static void print_mask(FILE *file, const struct sim_report *report)
 {
+    const struct fa_problem *problem = &report->result.problem;
     const char *before = "";
     if (problem->causal != FA_CAUSAL_NONE) {
         fprintf(file, "causal, %s", fa_causal_name(problem->causal));
@@ -87,11 +83,26 @@ static void print_mask(FILE *file, const struct fa_problem *problem)
         fprintf(file, "%sbias", before);
         before = "; ";
     }
+    if (report->result.has_blocks) {
+        fprintf(file, "%sblocks %s, which visit %.1f %% of the tiles", before,
+                report->blocks ? report->blocks : "given", 100 * report->result.blocks_share);
+        before = "; ";
+    }
     fputs(*before ? "" : "none", file);
 }
 
-static void print_problem(FILE *file, const struct sim_result *result)
+static void print_dropout(FILE *file, const struct fa_problem *problem)
 {
+    fprintf(file, "\nDropout    p %.6g, ", problem->dropout_p);
+    if (problem->dropout_keep)
+        fputs("keep mask given", file);
+    else
+        fprintf(file, "seed %" PRIu64, problem->dropout_seed);
+}
+
+void sim_print_problem(FILE *file, const struct sim_report *report)
+{
+    const struct sim_result *result = &report->result;
     const struct fa_problem *p = &result->problem;
     fprintf(file, "Problem    batch %" PRId64 ", heads %" PRId64, p->batch, p->heads);
     if (p->kv_heads != p->heads)
@@ -104,10 +115,12 @@ static void print_problem(FILE *file, const struct sim_result *result)
     if (p->dv != p->d)
         fprintf(file, ", dv %" PRId64, p->dv);
     fprintf(file, ", %s, scale %.6g\nMask       ", fa_dtype_name(p->dtype), p->scale);
-    print_mask(file, p);
+    print_mask(file, report);
+    if (p->dropout_p > 0)
+        print_dropout(file, p);
     fputs("\nMachine    ", file);
     fprintf(file, "%s, SRAM ", result->machine.name);
-    print_number(file, 0, result->machine.sram_bytes);
+    sim_print_number(file, 0, result->machine.sram_bytes);
     fprintf(file, " bytes%s\n",
             result->capacity_lifted ? " (for the tile rule alone: the capacity is lifted)" : "");
 }
@@ -116,10 +129,10 @@ static void print_volume(FILE *file, const char *name, struct sim_volume read,
                          struct sim_volume write)
 {
     fprintf(file, "  %-9s", name);
-    print_number(file, 19, read.elements);
-    print_number(file, 19, read.bytes);
-    print_number(file, 19, write.elements);
-    print_number(file, 19, write.bytes);
+    sim_print_number(file, 19, read.elements);
+    sim_print_number(file, 19, read.bytes);
+    sim_print_number(file, 19, write.elements);
+    sim_print_number(file, 19, write.bytes);
     fputc('\n', file);
 }
 
@@ -129,8 +142,10 @@ static void print_traffic(FILE *file, const struct sim_result *result)
     const struct fa_problem *problem = &result->problem;
     fprintf(file, "\nTraffic between HBM and SRAM, all heads\n  %-9s%19s%19s%19s%19s\n", "tensor",
             "read, elements", "bytes", "written, elements", "bytes");
-    for (size_t n = 0; n < sizeof forward_tensors / sizeof *forward_tensors; n++) {
-        enum fa_tensor_id id = forward_tensors[n];
+    int n_tensors;
+    const enum fa_tensor_id *tensors = sim_report_tensors(result, &n_tensors);
+    for (int n = 0; n < n_tensors; n++) {
+        enum fa_tensor_id id = tensors[n];
         if (counters->read[id] > 0 || counters->write[id] > 0)
             print_volume(file, fa_tensor_name(id), sim_counters_read(counters, problem, id),
                          sim_counters_write(counters, problem, id));
@@ -140,43 +155,44 @@ static void print_traffic(FILE *file, const struct sim_result *result)
     int64_t heads = problem->batch * problem->heads;
     if (result->heads_executed < heads)
         fprintf(file,
-                "  Counted on %" PRId64 " head and multiplied by %" PRId64
-                ": heads of one problem do not differ in what is counted.\n",
-                result->heads_executed, heads / result->heads_executed);
+                "  Counted on %" PRId64 " head%s and multiplied by %" PRId64
+                ": %s of one problem do not differ in what is counted.\n",
+                result->heads_executed, result->heads_executed == 1 ? "" : "s, a group,",
+                heads / result->heads_executed, result->heads_executed == 1 ? "heads" : "groups");
 }
 
 static void print_figures(FILE *file, const struct sim_result *result)
 {
     const struct sim_counters *counters = &result->counters;
     const struct sim_footprint *footprint = &result->footprint;
-    uint64_t bytes = moved_bytes(result);
+    uint64_t bytes = sim_moved_bytes(result);
     fputs("\nSRAM       peak ", file);
-    print_number(file, 0, counters->sram_peak_bytes);
+    sim_print_number(file, 0, counters->sram_peak_bytes);
     fputs(" of ", file);
-    print_number(file, 0, result->machine.sram_bytes);
+    sim_print_number(file, 0, result->machine.sram_bytes);
     fputs(" bytes (", file);
     print_share(file, counters->sram_peak_bytes, result->machine.sram_bytes);
     fputs(")\nIn HBM     inputs ", file);
-    print_number(file, 0, footprint->input_bytes);
+    sim_print_number(file, 0, footprint->input_bytes);
     fputs(", outputs ", file);
-    print_number(file, 0, footprint->output_bytes);
+    sim_print_number(file, 0, footprint->output_bytes);
     fputs(", extra ", file);
-    print_number(file, 0, footprint->extra_bytes);
+    sim_print_number(file, 0, footprint->extra_bytes);
     fputs(" bytes\nFLOPs      matmul ", file);
-    print_number(file, 0, counters->flops.matmul);
+    sim_print_number(file, 0, counters->flops.matmul);
     fputs(", exp ", file);
-    print_number(file, 0, counters->flops.exp);
+    sim_print_number(file, 0, counters->flops.exp);
     fputs(", other ", file);
-    print_number(file, 0, counters->flops.other);
+    sim_print_number(file, 0, counters->flops.other);
     if (bytes > 0)
-        fprintf(file, "; %.1f a byte moved", (double)all_flops(result) / (double)bytes);
+        fprintf(file, "; %.1f a byte moved", (double)sim_all_flops(result) / (double)bytes);
     fprintf(file, "\nTiles      %" PRId64 "x%" PRId64 " (%s): ", result->tiles.br, result->tiles.bc,
             sim_policy_name(result->policy));
-    print_number(file, 0, counters->tiles_visited);
+    sim_print_number(file, 0, counters->tiles_visited);
     fputs(" visited of ", file);
-    print_number(file, 0, result->tiles_total);
+    sim_print_number(file, 0, result->tiles_total);
     fputs(", ", file);
-    print_number(file, 0, counters->tiles_masked);
+    sim_print_number(file, 0, counters->tiles_masked);
     fputs(" of them cut by the mask\n", file);
 }
 
@@ -199,13 +215,20 @@ static void print_ratio(FILE *file, const char *name, double bound, uint64_t mov
         fprintf(file, "%12s   %s\n", "-", meaning);
 }
 
+double sim_sparse_bound(const struct sim_result *result)
+{
+    const struct fa_problem *p = &result->problem;
+    return (double)p->batch * (double)p->heads * (double)p->nq * (double)p->d +
+           result->bounds.theta;
+}
+
 static void print_bounds(FILE *file, const struct sim_result *result)
 {
-    uint64_t moved = moved_elements(result);
+    uint64_t moved = sim_moved_elements(result);
     fputs("\nBounds beside the ", file);
-    print_number(file, 0, moved);
+    sim_print_number(file, 0, moved);
     fputs(" elements moved; M = ", file);
-    print_number(file, 0, result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
+    sim_print_number(file, 0, result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
     fprintf(file, " elements\n  %-11s%19s%12s\n", "bound", "elements", "moved/bound");
     print_ratio(file, "compulsory", result->bounds.compulsory, moved, "q, k, v and o once each");
     print_ratio(file, "theta", result->bounds.theta, moved,
@@ -213,6 +236,35 @@ static void print_bounds(FILE *file, const struct sim_result *result)
     print_ratio(file, "floor", result->bounds.floor, moved,
                 "no schedule moves less (our derivation; M >= 2 d^2)");
     print_ratio(file, "standard", result->bounds.standard, moved, "Nd + N^2, constant 1");
+    if (!result->has_blocks)
+        return;
+    print_ratio(file, "sparse", sim_sparse_bound(result), moved,
+                "Nd + s N^2 d^2/M (FlashAttention, Proposition 4)");
+    if (result->tiles_total > 0)
+        fprintf(file, "  s = %.4f of all tiles are visited%s\n",
+                (double)result->counters.tiles_visited / (double)result->tiles_total,
+                result->algorithm == &fa_standard ? ": standard skips none" : "");
+}
+
+static void print_gradient(FILE *file, const char *name, const struct fa_comparison *got,
+                           double budget)
+{
+    fprintf(file, "  %-8s error at most %.3e (budget %.3e)", name, got->max_abs_error, budget);
+    if (got->mismatches > 0)
+        fprintf(file, ", NaN or infinity on one side only: %" PRId64, got->mismatches);
+    fputc('\n', file);
+}
+
+static void print_gradients(FILE *file, const struct sim_check_gradients *check)
+{
+    if (check->sampled)
+        fprintf(file,
+                "  Of the gradients, %" PRId64 " rows of dQ and %" PRId64
+                " keys of dK and dV: a sample of each head (--check full compares all)\n",
+                check->rows, check->keys);
+    print_gradient(file, "dQ", &check->dq, check->dq_budget);
+    print_gradient(file, "dK", &check->dk, check->dk_budget);
+    print_gradient(file, "dV", &check->dv, check->dv_budget);
 }
 
 static void print_check(FILE *file, const struct sim_report *report)
@@ -224,11 +276,11 @@ static void print_check(FILE *file, const struct sim_report *report)
         return;
     }
     fprintf(file, "\nCheck      %s, against the oracle in double\n  rows     ",
-            check->pass ? "passed" : "FAILED");
-    print_number(file, 0, (uint64_t)check->rows);
+            sim_report_passed(report) ? "passed" : "FAILED");
+    sim_print_number(file, 0, (uint64_t)check->rows);
     if (check->sampled) {
         fputs(" of ", file);
-        print_number(file, 0, (uint64_t)(problem->batch * problem->heads * problem->nq));
+        sim_print_number(file, 0, (uint64_t)(problem->batch * problem->heads * problem->nq));
         fputs(", a sample of each head (--check full compares all)\n", file);
     } else {
         fputs(", all there are\n", file);
@@ -243,13 +295,21 @@ static void print_check(FILE *file, const struct sim_report *report)
     if (check->o.worst >= 0)
         fprintf(file, "  worst O  head %" PRId64 ", row %" PRId64 ", column %" PRId64 "\n",
                 check->worst_head, check->worst_row, check->worst_column);
+    if (report->result.pass != SIM_FORWARD)
+        print_gradients(file, &report->gradients);
 }
 
 void sim_report_text(FILE *file, const struct sim_report *report)
 {
     const struct sim_result *result = &report->result;
-    fprintf(file, "%s forward: %s\n", result->algorithm->name, result->algorithm->title);
-    print_problem(file, result);
+    const struct fa_algorithm *algorithm = result->algorithm;
+    const char *title =
+        result->pass == SIM_BACKWARD ? algorithm->backward->title : algorithm->title;
+    fprintf(file, "%s %s: %s%s%s\n", algorithm->name,
+            result->pass == SIM_BOTH ? "forward and backward" : sim_pass_name(result->pass), title,
+            result->pass == SIM_BOTH ? ";\n    " : "",
+            result->pass == SIM_BOTH ? algorithm->backward->title : "");
+    sim_print_problem(file, report);
     print_traffic(file, result);
     print_figures(file, result);
     print_bounds(file, result);
@@ -258,127 +318,4 @@ void sim_report_text(FILE *file, const struct sim_report *report)
         fprintf(file, "Time       %.3f s on %d thread%s\n", result->seconds,
                 report->provenance.threads, report->provenance.threads == 1 ? "" : "s");
     }
-}
-
-/* One row of the table: a label, and for each result a number and its ratio to the first's. */
-static void print_row(FILE *file, const char *label, const struct sim_report *reports, int n,
-                      uint64_t (*figure)(const struct sim_result *result))
-{
-    uint64_t first = figure(&reports[0].result);
-    fprintf(file, "  %-18s", label);
-    for (int i = 0; i < n; i++) {
-        uint64_t value = figure(&reports[i].result);
-        print_number(file, 19, value);
-        if (first > 0)
-            fprintf(file, " %8.3f", (double)value / (double)first);
-        else
-            fprintf(file, " %8s", "-");
-    }
-    fputc('\n', file);
-}
-
-static uint64_t read_elements(const struct sim_result *result)
-{
-    return sim_counters_read_all(&result->counters, &result->problem).elements;
-}
-
-static uint64_t write_elements(const struct sim_result *result)
-{
-    return sim_counters_write_all(&result->counters, &result->problem).elements;
-}
-
-static uint64_t peak_bytes(const struct sim_result *result)
-{
-    return result->counters.sram_peak_bytes;
-}
-
-static uint64_t extra_bytes(const struct sim_result *result)
-{
-    return result->footprint.extra_bytes;
-}
-
-static uint64_t matmul_flops(const struct sim_result *result)
-{
-    return result->counters.flops.matmul;
-}
-
-static uint64_t exp_flops(const struct sim_result *result)
-{
-    return result->counters.flops.exp;
-}
-
-static uint64_t visited_tiles(const struct sim_result *result)
-{
-    return result->counters.tiles_visited;
-}
-
-static void print_cells(FILE *file, const char *label, const struct sim_report *reports, int n,
-                        void (*cell)(const struct sim_report *report, char text[SIM_NUMBER_TEXT]))
-{
-    fprintf(file, "  %-18s", label);
-    for (int i = 0; i < n; i++) {
-        char text[SIM_NUMBER_TEXT];
-        cell(&reports[i], text);
-        fprintf(file, "%*s", i > 0 ? 28 : 19, text);
-    }
-    fputc('\n', file);
-}
-
-static void name_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
-{
-    snprintf(text, SIM_NUMBER_TEXT, "%s", report->result.algorithm->name);
-}
-
-static void tiles_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
-{
-    snprintf(text, SIM_NUMBER_TEXT, "%" PRId64 "x%" PRId64, report->result.tiles.br,
-             report->result.tiles.bc);
-}
-
-static void check_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
-{
-    snprintf(text, SIM_NUMBER_TEXT, "%s",
-             !report->checked     ? "none"
-             : report->check.pass ? "passed"
-                                  : "FAILED");
-}
-
-static void error_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
-{
-    snprintf(text, SIM_NUMBER_TEXT, report->checked ? "%.3e" : "-", report->check.o.max_abs_error);
-}
-
-static void seconds_cell(const struct sim_report *report, char text[SIM_NUMBER_TEXT])
-{
-    snprintf(text, SIM_NUMBER_TEXT, "%.3f", report->result.seconds);
-}
-
-void sim_report_table(FILE *file, const struct sim_report *reports, int n)
-{
-    fprintf(file, "%d algorithms, forward; beside each number its ratio to %s's\n", n,
-            reports[0].result.algorithm->name);
-    print_problem(file, &reports[0].result);
-    fputc('\n', file);
-    print_cells(file, "", reports, n, name_cell);
-    print_cells(file, "tiles", reports, n, tiles_cell);
-    print_row(file, "read, elements", reports, n, read_elements);
-    print_row(file, "written, elements", reports, n, write_elements);
-    print_row(file, "moved, elements", reports, n, moved_elements);
-    print_row(file, "moved, bytes", reports, n, moved_bytes);
-    print_row(file, "SRAM peak, bytes", reports, n, peak_bytes);
-    print_row(file, "extra HBM, bytes", reports, n, extra_bytes);
-    print_row(file, "FLOPs, matmul", reports, n, matmul_flops);
-    print_row(file, "FLOPs, exp", reports, n, exp_flops);
-    print_row(file, "FLOPs, all", reports, n, all_flops);
-    print_row(file, "tiles visited", reports, n, visited_tiles);
-    if (reports[0].executed) {
-        print_cells(file, "check", reports, n, check_cell);
-        print_cells(file, "O's largest error", reports, n, error_cell);
-        print_cells(file, "seconds", reports, n, seconds_cell);
-    }
-    const struct sim_bounds *bounds = &reports[0].result.bounds;
-    char text[SIM_NUMBER_TEXT];
-    if (isfinite(bounds->compulsory) && bounds->compulsory < 0x1p63)
-        fprintf(file, "  compulsory: %s elements (q, k, v and o once each)\n",
-                sim_number_text((uint64_t)bounds->compulsory, text));
 }

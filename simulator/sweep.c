@@ -98,6 +98,7 @@ static struct sim_experiment experiment_of(const struct sim_sweep *sweep, int in
     experiment.mode = SIM_COUNT_ONLY;
     experiment.threads = 1;
     experiment.q = experiment.k = experiment.v = experiment.o = experiment.lse = NULL;
+    experiment.dout = experiment.dq = experiment.dk = experiment.dv = NULL;
     experiment.trace = NULL;
     for (int key = 0; key < SIM_SWEEP_KEYS; key++)
         point->value[key] = -1;
@@ -117,13 +118,17 @@ static bool is_refusal(enum fa_status status)
 }
 
 /* A refused point says what was asked; nothing was counted. */
-static enum fa_status keep_refused(const struct sim_experiment *experiment,
+static enum fa_status keep_refused(const struct sim_experiment *experiment, bool blocks,
                                    struct sim_sweep_point *point, struct fa_error *error)
 {
     struct sim_result *result = &point->result;
     memset(result, 0, sizeof *result);
     result->algorithm = experiment->algorithm;
+    result->pass = experiment->pass;
     result->problem = experiment->problem;
+    result->problem.blocks = NULL;
+    result->has_blocks = blocks;
+    result->blocks_share = NAN;
     result->machine = experiment->machine;
     result->policy = experiment->tiles.policy;
     if (experiment->tiles.policy == SIM_TILES_GIVEN) {
@@ -203,6 +208,30 @@ static void locate(const struct sim_sweep_point *point, struct fa_error *error)
         fa_fail(error, error->status, "at %s: %s", place, text);
 }
 
+/* The count of one point, with the block mask that its tiles ask for. */
+static enum fa_status count_point(const struct sim_sweep *sweep, struct sim_experiment *experiment,
+                                  struct sim_sweep_point *point, struct fa_error *error)
+{
+    struct fa_block_mask blocks = {.visit = NULL};
+    struct fa_tiles tiles;
+    enum fa_status status = FA_OK;
+    if (sweep->pattern) {
+        status = sim_experiment_tiles(experiment, &tiles, error);
+        if (status == FA_OK)
+            status = fa_block_pattern_make(sweep->pattern, experiment->problem.nq,
+                                           experiment->problem.nk, tiles.br, tiles.bc, &blocks,
+                                           error);
+        if (status == FA_OK)
+            experiment->problem.blocks = &blocks;
+    }
+    if (status == FA_OK)
+        status = sim_experiment_run(experiment, &point->result, error);
+    if (sweep->pattern)
+        point->result.problem.blocks = NULL;
+    fa_block_mask_free(&blocks);
+    return status;
+}
+
 static void run_point(struct shared *shared, struct sim_sweep_point *points, int index)
 {
     struct sim_sweep_point *point = &points[index];
@@ -217,10 +246,10 @@ static void run_point(struct shared *shared, struct sim_sweep_point *points, int
     if (stop)
         return;
     experiment.watch = &watch;
-    enum fa_status status = sim_experiment_run(&experiment, &point->result, &error);
+    enum fa_status status = count_point(shared->sweep, &experiment, point, &error);
     point->status = status;
     if (is_refusal(status))
-        status = keep_refused(&experiment, point, &error);
+        status = keep_refused(&experiment, shared->sweep->pattern != NULL, point, &error);
     else if (status)
         locate(point, &error);
 #pragma omp critical(sim_sweep)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "reference/block_pattern.h"
 #include "simulator/report.h"
 
 #ifdef __cplusplus
@@ -62,6 +63,7 @@ struct sim_sweep {
     /* What is asked. The mode is SIM_COUNT_ONLY, whatever base says; base.threads is unused. */
     struct sim_experiment base;
     bool dv_follows_d, scale_follows_d; /* dv = d, scale = 1/sqrt(d) where d is varied */
+    const struct fa_block_pattern *pattern; /* made for each point's tiles; NULL: none */
     const struct sim_sweep_axis *axes;  /* different keys; the last one varies fastest */
     int n_axes;
     int threads;

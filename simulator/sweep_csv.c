@@ -128,6 +128,7 @@ enum fa_status sim_sweep_write_csv(const struct sim_sweep *sweep,
                                    struct fa_error *error)
 {
     struct sim_report *report = calloc(1, sizeof *report);
+    char blocks[FA_BLOCK_PATTERN_TEXT];
     struct table table = {.n = 0};
     enum fa_status status = FA_OK;
 
@@ -138,6 +139,7 @@ enum fa_status sim_sweep_write_csv(const struct sim_sweep *sweep,
     for (int i = 0; i < sweep->n_points && !status; i++) {
         report->result = sweep->points[i].result;
         report->provenance = *provenance;
+        report->blocks = sweep->pattern ? fa_block_pattern_text(sweep->pattern, blocks) : NULL;
         json_t *object = sim_report_json(report);
         if (object) {
             if (i == 0) {

@@ -141,7 +141,8 @@ static double moved(const struct search *search, int64_t br, int64_t bc)
 
 /*
  * Every count falls or stays as Bc grows, so each Br is tried with the largest Bc that fits; and
- * depends on Br through ceil(Nq / Br) alone, so the least Br of each such number is enough.
+ * depends on Br through ceil(Nq / Br) alone, so the least Br of each such number is enough. (Square
+ * tiling's depends on ceil(d / Br) too: every Br is tried.)
  */
 static enum fa_status choose_best(struct search *search, int64_t unit, struct fa_error *error)
 {
@@ -164,7 +165,7 @@ static enum fa_status choose_best(struct search *search, int64_t unit, struct fa
         }
         if (br >= nq)
             break;
-        if (unit > 1) {
+        if (unit > 1 || search->algorithm == &fa_square_tiling) {
             br = least(br + unit, nq);
         } else {
             int64_t fewer = ceiling(nq, br) - 1;
@@ -188,7 +189,7 @@ static enum fa_status choose_rows(struct search *search, uint64_t bytes, struct 
 
     search->tiles.row_block = 1;
     search->tiles.column_chunk = p->nk > 0 ? p->nk : 1;
-    if ((search->algorithm != &fa_standard && !backward) || bytes == 0)
+    if ((!search->algorithm->stores_scores && !backward) || bytes == 0)
         return FA_OK;
     if (nk <= (UINT64_MAX - statistics) / cell && cell * nk + statistics <= bytes) {
         uint64_t rows = bytes / (cell * nk + statistics);

@@ -104,7 +104,7 @@ static void work_row(const struct sample *s, enum fault fault, int64_t head, int
                                                           : ds[key] - delta);
 }
 
-/* The gradients of a small causal problem by definition, in double, with a fault, into the sample. */
+/* The gradients of a small causal problem by definition, in double, with a fault. */
 static void work(struct sample *s, enum fault fault)
 {
     const struct fa_problem *p = &s->problem;
@@ -346,30 +346,37 @@ static void the_budget_rule(void **state)
     (void)state;
     for (int dtype = FA_F64; dtype <= FA_BF16; dtype++) {
         struct fa_problem problem = fa_problem_make(30, 20, 4);
-        problem.heads = 3;
+        problem.heads = 6;
+        problem.kv_heads = 2;
         problem.scale = -0.7;
         problem.dtype = (enum fa_dtype)dtype;
         struct sample s = make(problem, FA_PROFILE_GAUSS);
+        fa_tensor_set(&s.q, 0, 0, 2, 1, 5); /* The largest is in the first head. */
         double t[3][360], n[3][360], o[120], lse[30], e[3] = {0}, x[3] = {0}, most_lse = 1;
         double delta = 0, q = 0, k = 0, u = fa_dtype_roundoff(problem.dtype);
         double w = dtype == FA_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
         int64_t *list = count_up(30);
         struct fa_gradient_parts parts = {list, list, 30, 20};
-        fa_oracle_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, 0, &parts, t[0], t[1], t[2], NULL);
-        fa_naive_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, 0, &parts, n[0], n[1], n[2], NULL);
-        for (int g = 0; g < 3; g++)
-            for (int i = 0; i < (g == 0 ? 360 : 80); i++) {
-                e[g] = fmax(e[g], fabs(t[g][i] - n[g][i]));
-                x[g] = fmax(x[g], fabs(t[g][i]));
+        for (int i = 0; i < 2 * (360 + 80 + 80); i++) {
+            int h = i / 520, g = i % 520 < 360 ? 0 : i % 520 < 440 ? 1 : 2;
+            int64_t at = i % 520 - (g == 0 ? 0 : g == 1 ? 360 : 440);
+            if (i % 520 == 0) {
+                fa_oracle_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, h, &parts, t[0], t[1],
+                                    t[2], NULL);
+                fa_naive_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, h, &parts, n[0], n[1],
+                                   n[2], NULL);
             }
-        for (int h = 0; h < 3; h++) {
+            e[g] = fmax(e[g], fabs(t[g][at] - n[g][at]));
+            x[g] = fmax(x[g], fabs(t[g][at]));
+        }
+        for (int h = 0; h < 6; h++) {
             fa_oracle_rows(&problem, &s.q, &s.k, &s.v, h, list, 30, o, lse, NULL);
             for (int r = 0; r < 30; r++) {
                 double sum = 0;
                 for (int c = 0; c < 4; c++) {
                     sum += fabs(o[r * 4 + c] * fa_tensor_get(&s.dout, 0, h, r, c));
                     q = fmax(q, fabs(fa_tensor_get(&s.q, 0, h, r, c)));
-                    k = fmax(k, fabs(fa_tensor_get(&s.k, 0, 0, r % 20, c)));
+                    k = fmax(k, fabs(fa_tensor_get(&s.k, 0, h / 3, r % 20, c)));
                 }
                 delta = fmax(delta, sum);
                 most_lse = fmax(most_lse, fabs(lse[r]));
@@ -387,6 +394,30 @@ static void the_budget_rule(void **state)
         free(list);
         drop(&s);
     }
+}
+
+/* f16 scores past 65504 make the naive run NaN; that must not pass all, nor fail what is right. */
+static void naive_overflow(void **state)
+{
+    (void)state;
+    struct fa_problem problem = fa_problem_make(3, 4, 2);
+    problem.dtype = FA_F16;
+    problem.scale = 1;
+    struct sample s = make(problem, FA_PROFILE_GAUSS);
+    struct fa_gradient_parts parts = {(int64_t[]){0, 1, 2}, (int64_t[]){0, 1, 2, 3}, 3, 4};
+    double dq[6], dk[8], dv[8];
+    for (int64_t c = 0; c < 2; c++) {
+        fa_tensor_set(&s.q, 0, 0, 1, c, 300);
+        fa_tensor_set(&s.k, 0, 0, 2, c, 300);
+    }
+    answer(&s);
+    fa_naive_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, 0, &parts, dq, dk, dv, NULL);
+    assert_true(isnan(dq[2]) && isfinite(dq[0]) && isnan(dv[0]));
+    struct sim_check_gradients result = check(&s);
+    assert_true(result.pass && isfinite(result.dq_budget) && isfinite(result.dv_budget));
+    assert_false(passes_with(&s, &s.dv, 0, 0, 1, 0, 50));
+    assert_false(passes_with(&s, &s.dq, 0, 0, 1, 0, NAN));
+    drop(&s);
 }
 
 /* One query, one key: dq and dk are 0, but dP - delta may be what rounding leaves of two sums. */
@@ -569,7 +600,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults),           cmocka_unit_test(right_results_pass),
         cmocka_unit_test(planted_elements), cmocka_unit_test(the_budget_rule),
-        cmocka_unit_test(what_should_cancel), cmocka_unit_test(samples_and_full),
+        cmocka_unit_test(naive_overflow),   cmocka_unit_test(what_should_cancel),
+        cmocka_unit_test(samples_and_full),
         cmocka_unit_test(some_of_them),     cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads), cmocka_unit_test(watched_and_stopped),
     };

@@ -435,6 +435,23 @@ static void more_queries_than_keys(void **state)
     }
 }
 
+/* An infinity in V, at the heavier or at the lighter of two keys: delta is infinite, and dP - delta
+ * is NaN at that key and -inf at the other. */
+static void visible_infinity(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        int at = n / 2;
+        double q[] = {1}, k[] = {1, 2}, v[] = {3, 3}, dout[] = {1};
+        struct small small = make_small(1, 2, q, k, v, dout);
+        v[at] = INFINITY;
+        struct gradients g = run_small(both[n % 2], &small);
+        assert_true(isnan(g.dq[0]) && isnan(g.dk[at]) && g.dk[1 - at] == -INFINITY);
+        assert_near(g.dv[0], 1 / (1 + exp(1)), 1e-7);
+        drop(&g);
+    }
+}
+
 static void nothing_there(void **state)
 {
     (void)state;
@@ -589,6 +606,26 @@ static void which_are_dropped(void **state)
     }
 }
 
+/* A word that is floor(p 2^32) keeps its weight, and one below it drops it. */
+static void the_least_word_that_keeps(void **state)
+{
+    (void)state;
+    double q[] = {0}, k[] = {0}, v[] = {1}, dout[] = {1}, o, lse;
+    struct small small = make_small(1, 1, q, k, v, dout);
+    const uint32_t counter[4] = {0, 0, 0, 0};
+    uint32_t words[4];
+    fa_philox4x32(0, counter, words);
+    for (int n = 0; n < 4; n++) {
+        small.problem.dropout_p = (words[0] + n / 2 + 0.5 * (n / 2 == 0)) * 0x1p-32;
+        (n % 2 ? fa_naive_rows : fa_oracle_rows)(&small.problem, &small.q, &small.k, &small.v, 0,
+                                                 (int64_t[]){0}, 1, &o, &lse, NULL);
+        assert_true(n / 2 == 0 ? o > 1 : o == 0);
+        struct gradients g = run_small(both[n % 2], &small);
+        assert_true(g.dv[0] == o);
+        drop(&g);
+    }
+}
+
 /* More scores than can be asked for: refused, outputs untouched. */
 static void no_memory(void **state)
 {
@@ -616,10 +653,11 @@ int main(void)
         cmocka_unit_test(naive_in_16_bits),      cmocka_unit_test(blocks_are_masks),
         cmocka_unit_test(parts_of_the_whole),    cmocka_unit_test(any_strides),
         cmocka_unit_test(hidden_values_change_nothing), cmocka_unit_test(visible_nan),
+        cmocka_unit_test(visible_infinity),
         cmocka_unit_test(more_queries_than_keys), cmocka_unit_test(nothing_there),
         cmocka_unit_test(one_query_one_key),     cmocka_unit_test(all_dropped),
         cmocka_unit_test(no_dropout_to_the_bit), cmocka_unit_test(which_are_dropped),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(the_least_word_that_keeps), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,7 +275,8 @@ static void block_mask(void **state)
     blocks.bc = -3;
     refuse(&p, FA_BAD_ARGUMENT, "the block mask's bc is -3: expected 1 or more");
     blocks.bc = 4;
-    refuse(&p, FA_BAD_ARGUMENT, "the block mask has 3 columns: expected 2, which is nk / bc (7 / 4)");
+    refuse(&p, FA_BAD_ARGUMENT,
+           "the block mask has 3 columns: expected 2, which is nk / bc (7 / 4)");
     blocks.bc = 3;
     blocks.visit = NULL;
     refuse(&p, FA_BAD_ARGUMENT, "the block mask has no bytes: expected 6");

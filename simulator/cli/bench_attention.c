@@ -1,6 +1,8 @@
 /*
- * flash2 on the CPU: the counting memory against the plain one, and both against what a user would
- * write with a BLAS: S = sgemm(Q, K^T), softmax with expf, O = sgemm(P, V).
+ * flash2 on the CPU, forward and backward: the counting memory against the plain one, and both
+ * against what a user would write with a BLAS. Forward: S = sgemm(Q, K^T), softmax with expf,
+ * O = sgemm(P, V). Backward, from the same inputs as flash2's: S again, P = expf(S - LSE), and four
+ * products; and, for comparison, the same from a P that was kept, which needs N x N memory.
  */
 #include "simulator/cli/bench.h"
 
@@ -16,53 +18,75 @@
 #include <cblas.h>
 #endif
 
-enum { N = 4096, TILE_ROWS = 128, TILE_COLUMNS = 64, ENTRIES = 3, PEER = 2 };
+enum { N = 4096, TILE_ROWS = 128, TILE_COLUMNS = 64 };
+
+/* Entries of one pass, the peer last. */
+enum { ENTRIES = 3, PEER = 2 };
 
 static const int64_t head_sizes[] = {64, 128};
-static const char *const entry_names[ENTRIES] = {"flash2 plain", "flash2 counted", "OpenBLAS"};
+static const char *const entry_names[2][ENTRIES] = {
+    {"flash2 plain", "flash2 counted", "OpenBLAS"},
+    {"flash2 counted", "OpenBLAS, P kept", "OpenBLAS"},
+};
 
 struct inputs {
     struct fa_problem problem;
-    struct fa_tensor q, k, v, o;
-    struct fa_tensor s; /* the peer's N x N scores */
+    struct fa_tensor q, k, v, o, dout, dq, dk, dv;
+    struct fa_tensor lse;
+    struct fa_tensor s, dp; /* the peer's N x N matrices */
 };
+
+enum { SMALL = 8 };
+
+static void list_small(struct inputs *in, struct fa_tensor *small[SMALL])
+{
+    struct fa_tensor *all[SMALL] = {&in->q,    &in->k,  &in->v,  &in->o,
+                                    &in->dout, &in->dq, &in->dk, &in->dv};
+    memcpy(small, all, sizeof all);
+}
 
 static void free_inputs(struct inputs *in)
 {
-    fa_tensor_free(&in->q);
-    fa_tensor_free(&in->k);
-    fa_tensor_free(&in->v);
-    fa_tensor_free(&in->o);
+    struct fa_tensor *small[SMALL];
+    list_small(in, small);
+    for (int t = 0; t < SMALL; t++)
+        fa_tensor_free(small[t]);
+    fa_tensor_free(&in->lse);
     fa_tensor_free(&in->s);
+    fa_tensor_free(&in->dp);
 }
 
 static enum fa_status make_inputs(struct inputs *in, int64_t d, struct fa_error *error)
 {
-    const int64_t shape[4] = {1, 1, N, d}, scores[4] = {1, 1, N, N};
-    enum fa_status status;
+    const int64_t shape[4] = {1, 1, N, d}, scores[4] = {1, 1, N, N}, rows[4] = {1, 1, N, 1};
+    struct fa_tensor *small[SMALL];
+    enum fa_status status = FA_OK;
     memset(in, 0, sizeof *in);
     in->problem = fa_problem_make(N, N, d);
-    struct fa_tensor *small[] = {&in->q, &in->k, &in->v, &in->o};
-    for (size_t t = 0; t < sizeof small / sizeof *small; t++) {
+    list_small(in, small);
+    for (int t = 0; t < SMALL && status == FA_OK; t++)
         status = fa_tensor_create(small[t], FA_F32, shape, error);
-        if (status != FA_OK)
-            goto done;
-    }
-    status = fa_tensor_create(&in->s, FA_F32, scores, error);
-    if (status != FA_OK)
-        goto done;
-    fa_profile_fill(FA_PROFILE_GAUSS, 1, &in->problem, &in->q, &in->k, &in->v);
-done:
-    if (status != FA_OK)
+    if (status == FA_OK)
+        status = fa_tensor_create(&in->lse, FA_F32, rows, error);
+    if (status == FA_OK)
+        status = fa_tensor_create(&in->s, FA_F32, scores, error);
+    if (status == FA_OK)
+        status = fa_tensor_create(&in->dp, FA_F32, scores, error);
+    if (status != FA_OK) {
         free_inputs(in);
-    return status;
+        return status;
+    }
+    fa_profile_fill(FA_PROFILE_GAUSS, 2, &in->problem, &in->dout, &in->dq, &in->dk);
+    fa_profile_fill(FA_PROFILE_GAUSS, 1, &in->problem, &in->q, &in->k, &in->v);
+    return FA_OK;
 }
 
-static enum fa_status run_flash2(const struct inputs *in, enum sim_mode mode, int threads,
-                                 double *seconds, struct fa_error *error)
+static enum fa_status run_flash2(const struct inputs *in, enum sim_pass pass, enum sim_mode mode,
+                                 int threads, double *seconds, struct fa_error *error)
 {
     struct sim_experiment experiment = {
         .algorithm = &fa_flash2,
+        .pass = pass,
         .problem = in->problem,
         .tiles = {SIM_TILES_GIVEN, TILE_ROWS, TILE_COLUMNS},
         .mode = mode,
@@ -71,6 +95,11 @@ static enum fa_status run_flash2(const struct inputs *in, enum sim_mode mode, in
         .k = &in->k,
         .v = &in->v,
         .o = &in->o,
+        .lse = &in->lse,
+        .dout = &in->dout,
+        .dq = &in->dq,
+        .dk = &in->dk,
+        .dv = &in->dv,
     };
     struct sim_result result;
     experiment.machine.sram_bytes = 1 << 20;
@@ -109,7 +138,7 @@ static void softmax_rows(float *s, int64_t n, int threads)
     }
 }
 
-static double run_peer(const struct inputs *in, int threads)
+static double peer_forward(const struct inputs *in, int threads)
 {
     int d = (int)in->problem.d;
     double begin = bench_clock();
@@ -121,38 +150,114 @@ static double run_peer(const struct inputs *in, int threads)
                 d, 0, in->o.data, d);
     return bench_clock() - begin;
 }
+
+/* P = exp(S - LSE), in place. */
+static void weights_rows(float *s, const float *lse, int64_t n, int threads)
+{
+    (void)threads;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads)
+#endif
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t c = 0; c < n; c++)
+            s[r * n + c] = expf(s[r * n + c] - lse[r]);
+}
+
+/* dS = P (dP - rowsum(dO O)), in dP's place. */
+static void ds_rows(const struct inputs *in, int64_t n, int threads)
+{
+    const float *p = in->s.data, *o = in->o.data, *dout = in->dout.data;
+    float *dp = in->dp.data;
+    int64_t d = in->problem.d;
+    (void)threads;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads)
+#endif
+    for (int64_t r = 0; r < n; r++) {
+        float delta = 0;
+        for (int64_t c = 0; c < d; c++)
+            delta += o[r * d + c] * dout[r * d + c];
+        for (int64_t c = 0; c < n; c++)
+            dp[r * n + c] = p[r * n + c] * (dp[r * n + c] - delta);
+    }
+}
+
+static double peer_backward(const struct inputs *in, bool kept, int threads)
+{
+    int d = (int)in->problem.d;
+    float scale = (float)in->problem.scale;
+    double begin = bench_clock();
+    openblas_set_num_threads(threads);
+    if (!kept) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, scale, in->q.data, d,
+                    in->k.data, d, 0, in->s.data, N);
+        weights_rows(in->s.data, in->lse.data, N, threads);
+    }
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, 1, in->s.data, N, in->dout.data,
+                d, 0, in->dv.data, d);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, 1, in->dout.data, d, in->v.data,
+                d, 0, in->dp.data, N);
+    ds_rows(in, N, threads);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, d, N, scale, in->dp.data, N,
+                in->k.data, d, 0, in->dq.data, d);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, scale, in->dp.data, N,
+                in->q.data, d, 0, in->dk.data, d);
+    return bench_clock() - begin;
+}
 #else
-static double run_peer(const struct inputs *in, int threads)
+static double peer_forward(const struct inputs *in, int threads)
 {
     (void)in;
     (void)threads;
     return 0;
 }
+
+static double peer_backward(const struct inputs *in, bool kept, int threads)
+{
+    (void)in;
+    (void)kept;
+    (void)threads;
+    return 0;
+}
 #endif
+
+static int entries_of(bool backward)
+{
+    if (bench_peer_name())
+        return ENTRIES;
+    return backward ? 1 : 2;
+}
 
 double bench_attention_runs(const struct bench *bench)
 {
-    int entries = bench_peer_name() ? ENTRIES : ENTRIES - 1;
+    int entries = entries_of(false) + entries_of(true);
     return 2.0 * entries * (bench->rounds + 1) * (bench->threads > 1 ? 2 : 1);
 }
 
-/* One setting: a round that is not counted, then the entries in turn. */
-static enum fa_status measure(struct bench *bench, const struct inputs *in, int threads,
-                              struct fa_error *error)
+static enum fa_status run_entry(const struct inputs *in, bool backward, int entry, int threads,
+                                double *seconds, struct fa_error *error)
 {
-    static const enum sim_mode modes[] = {SIM_PLAIN, SIM_COUNTED};
-    int entries = bench_peer_name() ? ENTRIES : ENTRIES - 1;
+    if (backward && entry == 0)
+        return run_flash2(in, SIM_BACKWARD, SIM_COUNTED, threads, seconds, error);
+    if (!backward && entry < PEER)
+        return run_flash2(in, SIM_FORWARD, entry == 0 ? SIM_PLAIN : SIM_COUNTED, threads, seconds,
+                          error);
+    *seconds = backward ? peer_backward(in, entry != PEER, threads) : peer_forward(in, threads);
+    return FA_OK;
+}
+
+/* One setting: a round that is not counted, then the entries in turn. */
+static enum fa_status measure(struct bench *bench, const struct inputs *in, bool backward,
+                              int threads, struct fa_error *error)
+{
+    int entries = entries_of(backward);
     double values[ENTRIES][BENCH_ROUNDS];
     char setting[64];
 
     for (int round = -1; round < bench->rounds; round++)
         for (int entry = 0; entry < entries; entry++) {
             double seconds;
-            enum fa_status status = FA_OK;
-            if (entry == PEER)
-                seconds = run_peer(in, threads);
-            else
-                status = run_flash2(in, modes[entry], threads, &seconds, error);
+            enum fa_status status = run_entry(in, backward, entry, threads, &seconds, error);
             if (status != FA_OK)
                 return status;
             if (round >= 0)
@@ -164,8 +269,9 @@ static enum fa_status measure(struct bench *bench, const struct inputs *in, int 
              threads, threads > 1 ? "s" : "");
     for (int entry = 0; entry < entries; entry++) {
         bool compared = entries == ENTRIES && entry != PEER;
-        bench_add(bench, "attention", entry_names[entry], setting, "ms", values[entry],
-                  compared ? entry_names[PEER] : NULL, compared ? values[PEER] : NULL);
+        bench_add(bench, backward ? "backward" : "forward", entry_names[backward][entry], setting,
+                  "ms", values[entry], compared ? entry_names[backward][PEER] : NULL,
+                  compared ? values[PEER] : NULL);
     }
     return FA_OK;
 }
@@ -177,9 +283,10 @@ enum fa_status bench_attention(struct bench *bench, struct fa_error *error)
         enum fa_status status = make_inputs(&in, head_sizes[h], error);
         if (status != FA_OK)
             return status;
-        for (int threads = 1; status == FA_OK && threads <= 2 && threads <= bench->threads;
-             threads++)
-            status = measure(bench, &in, threads, error);
+        for (int backward = 0; backward <= 1; backward++)
+            for (int threads = 1; status == FA_OK && threads <= 2 && threads <= bench->threads;
+                 threads++)
+                status = measure(bench, &in, backward, threads, error);
         free_inputs(&in);
         if (status != FA_OK)
             return status;

@@ -13,7 +13,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
 }
 
 static const struct cli_group *const groups[] = {
-    &cli_problem_group, &cli_machine_group, &cli_trace_group,
+    &cli_problem_group, &cli_sparse_group,  &cli_machine_group, &cli_trace_group,
     &cli_threads_group, &cli_format_group,  NULL,
 };
 
@@ -28,6 +28,8 @@ const struct cli_command cli_count = {
     .examples = "  flashlab count --algorithm standard,flash1,flash2\n"
                 "  flashlab count --n 1M --causal\n"
                 "  flashlab count --heads 32 --kv-heads 8 --n 8192 --d 128 --dtype bf16\n"
+                "  flashlab count --pass both --algorithm standard,fused-save-p,flash2 --sram 1M\n"
+                "  flashlab count --n 4096 --tiles 64x64 --block-pattern window:1,1\n"
                 "  flashlab count --sram 64K --tiles best --format json",
     .groups = groups,
     .run = run,

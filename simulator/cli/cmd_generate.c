@@ -1,18 +1,18 @@
 /* flashlab generate: seeded inputs with the right answers, for whoever writes a kernel. */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "reference/oracle.h"
+#include "reference/dropout.h"
 #include "reference/philox.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/cli/progress.h"
+#include "simulator/cli/solve_case.h"
 
 extern const struct cli_command cli_generate;
 
 struct generate_options {
     struct cli_problem problem;
     double mask_share; /* of keys that may be attended; -1: no random mask */
+    struct sim_tile_choice tiles; /* the size of the blocks of a block mask */
 };
 
 static enum fa_status set_mask_share(struct cli_options *options, const char *text,
@@ -22,6 +22,16 @@ static enum fa_status set_mask_share(struct cli_options *options, const char *te
     if (cli_parse_real(text, &share, NULL) != FA_OK || share < 0 || share > 1)
         return fa_fail(error, FA_BAD_ARGUMENT, "expected a share from 0 to 1");
     ((struct generate_options *)options)->mask_share = share;
+    return FA_OK;
+}
+
+static enum fa_status set_tiles(struct cli_options *options, const char *text,
+                                struct fa_error *error)
+{
+    struct sim_tile_choice choice;
+    if (sim_tile_choice_parse(text, &choice, NULL) != FA_OK || choice.policy != SIM_TILES_GIVEN)
+        return fa_fail(error, FA_BAD_ARGUMENT, "expected BRxBC, the size of a block: 64x128");
+    ((struct generate_options *)options)->tiles = choice;
     return FA_OK;
 }
 
@@ -37,12 +47,17 @@ static const struct cli_option case_options[] = {
      .set = set_mask_share,
      .help = "Make a random element mask [batch, 1, nq, nk] by the seed; each key may be attended "
              "with this probability."},
+    {.name = "tiles",
+     .value = "BRxBC",
+     .kind = CLI_OTHER,
+     .set = set_tiles,
+     .help = "The size of the tiles that --block-mask or --block-pattern is about (64x64)."},
 };
 
 static const struct cli_group case_group = CLI_GROUP("Case", case_options);
 
 /* The third word of the counter tells the mask's draws from those of q, k and v (profile.h). */
-enum { MASK_TENSOR = 3, CHUNK_ROWS = 32 };
+enum { MASK_TENSOR = 3, BLOCK_SIDE = 64 };
 
 static enum fa_status make_mask(struct cli_inputs *inputs, uint64_t seed, double share,
                                 struct fa_error *error)
@@ -65,69 +80,18 @@ static enum fa_status make_mask(struct cli_inputs *inputs, uint64_t seed, double
     return FA_OK;
 }
 
-/* Rows first .. first + n of a head, from the oracle into o and lse (f64, any layout). */
-static enum fa_status solve_rows(const struct cli_inputs *inputs, int64_t head, int64_t first,
-                                 int64_t n, struct fa_error *error)
-{
-    const struct fa_problem *p = &inputs->problem;
-    int64_t rows[CHUNK_ROWS];
-    double lse[CHUNK_ROWS], *o = malloc((size_t)(n * p->dv) * sizeof *o);
-    if (!o)
-        return fa_fail(error, FA_NO_MEMORY, "no memory for the oracle's rows");
-    for (int64_t r = 0; r < n; r++)
-        rows[r] = first + r;
-    enum fa_status status =
-        fa_oracle_rows(p, &inputs->q, &inputs->k, &inputs->v, head, rows, n, o, lse, error);
-    for (int64_t r = 0; r < n && status == FA_OK; r++) {
-        int64_t batch = head / p->heads, own = head % p->heads;
-        fa_tensor_set(&inputs->lse, batch, own, first + r, 0, lse[r]);
-        for (int64_t c = 0; c < p->dv; c++)
-            fa_tensor_set(&inputs->o, batch, own, first + r, c, o[r * p->dv + c]);
-    }
-    free(o);
-    return status;
-}
-
-static enum fa_status solve(const struct cli_inputs *inputs, int threads, struct fa_error *error)
-{
-    const struct fa_problem *p = &inputs->problem;
-    int64_t chunks = (p->nq + CHUNK_ROWS - 1) / CHUNK_ROWS, n = p->batch * p->heads * chunks;
-    int64_t done = 0;
-    enum fa_status status = FA_OK;
-    struct cli_progress progress;
-    cli_progress_start(&progress, "solving ");
-    (void)threads;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < n; i++) {
-        struct fa_error inner;
-        enum fa_status now, before;
-        int64_t first = i % chunks * CHUNK_ROWS, rows = p->nq - first;
-#pragma omp atomic read
-        before = status;
-        if (before != FA_OK)
-            continue;
-        now = solve_rows(inputs, i / chunks, first, rows < CHUNK_ROWS ? rows : CHUNK_ROWS, &inner);
-#pragma omp critical
-        {
-            done++;
-            if (now == FA_OK && !cli_progress_tick(&progress, (double)done / (double)n))
-                now = fa_fail(&inner, FA_CANCELLED, "stopped before the case was solved");
-            if (now != FA_OK && status == FA_OK) {
-                fa_fail(error, now, "%s", inner.text);
-#pragma omp atomic write
-                status = now;
-            }
-        }
-    }
-    cli_progress_end(&progress);
-    return status;
-}
-
 static json_t *describe_window(const struct fa_problem *p)
 {
     if (p->window_left < 0 && p->window_right < 0)
         return json_null();
     return json_pack("[I,I]", (json_int_t)p->window_left, (json_int_t)p->window_right);
+}
+
+static json_t *describe_blocks(const struct fa_problem *p)
+{
+    if (!p->blocks)
+        return json_null();
+    return json_pack("[I,I]", (json_int_t)p->blocks->br, (json_int_t)p->blocks->bc);
 }
 
 static const char *folder_name(const char *path)
@@ -144,13 +108,13 @@ static json_t *describe_case(const struct generate_options *options,
     bool bshd = inputs->layout == CLI_BSHD;
     json_t *name = json_string(folder_name(options->problem.out));
     return json_pack(
-        "{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:s,s:s,s:o,s:n,s:f,s:s,s:s,s:s,s:s,s:I,s:s,s:s}",
+        "{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:s,s:s,s:o,s:o,s:f,s:s,s:s,s:s,s:s,s:I,s:s,s:s}",
         "name", name ? name : json_string("case"), "batch", (json_int_t)p->batch, "heads_q",
         (json_int_t)p->heads, "heads_kv", (json_int_t)p->kv_heads, "n_q", (json_int_t)p->nq, "n_k",
         (json_int_t)p->nk, "d", (json_int_t)p->d, "dv", (json_int_t)p->dv, "scale", p->scale,
         "mask", p->causal == FA_CAUSAL_NONE ? "none" : "causal", "causal_align",
         p->causal == FA_CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", "window", describe_window(p),
-        "block_mask_tile", "dropout_p", 0.0, "note", "", "layout",
+        "block_mask_tile", describe_blocks(p), "dropout_p", p->dropout_p, "note", "", "layout",
         bshd ? "[batch,seq,heads,d] row-major; o, lse float64; lse=-inf and o=0 where a row has no "
                "key"
              : "[batch,heads,seq,d] row-major; o, lse float64; lse=-inf and o=0 where a row has no "
@@ -175,9 +139,19 @@ static enum fa_status write_case(const char *folder, const json_t *description,
     return cli_file_commit(&file, error);
 }
 
+static enum fa_status write_blocks(const char *folder, const struct fa_block_mask *blocks,
+                                   struct fa_error *error)
+{
+    const int64_t shape[4] = {1, 1, blocks->rows, blocks->columns};
+    struct fa_tensor tensor = fa_tensor_view(FA_U8, shape, (void *)(uintptr_t)blocks->visit);
+    return cli_tensor_write(folder, "block_mask.npy", &tensor, 2, CLI_BHSD, false, error);
+}
+
 static enum fa_status write_arrays(const char *folder, const struct cli_inputs *inputs,
                                    struct fa_error *error)
 {
+    const struct fa_problem *p = &inputs->problem;
+    bool backward = inputs->dq.data != NULL;
     const struct {
         const char *name;
         const struct fa_tensor *tensor;
@@ -191,12 +165,50 @@ static enum fa_status write_arrays(const char *folder, const struct cli_inputs *
         {"bias.npy", inputs->problem.bias, CLI_BHSD, false},
         {"o.npy", &inputs->o, inputs->layout, false},
         {"lse.npy", &inputs->lse, inputs->layout, true},
+        {"dropout_keep.npy", inputs->keep.data ? &inputs->keep : NULL, CLI_BHSD, false},
+        {"do.npy", backward ? &inputs->dout : NULL, inputs->layout, false},
+        {"dq.npy", backward ? &inputs->dq : NULL, inputs->layout, false},
+        {"dk.npy", backward ? &inputs->dk : NULL, inputs->layout, false},
+        {"dv.npy", backward ? &inputs->dv : NULL, inputs->layout, false},
     };
-    enum fa_status status = FA_OK;
+    enum fa_status status = p->blocks ? write_blocks(folder, p->blocks, error) : FA_OK;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == FA_OK; i++)
         if (arrays[i].tensor)
             status = cli_tensor_write(folder, arrays[i].name, arrays[i].tensor, 4, arrays[i].layout,
                                       arrays[i].statistic, error);
+    return status;
+}
+
+/* The bits of the seed as a file has them; a mask that was given is there already. */
+static enum fa_status make_keep(struct cli_inputs *inputs, struct fa_error *error)
+{
+    const struct fa_problem *p = &inputs->problem;
+    const int64_t shape[4] = {p->batch, p->heads, p->nq, p->nk};
+    if (!(p->dropout_p > 0) || p->dropout_keep)
+        return FA_OK;
+    enum fa_status status =
+        cli_check_memory((double)p->batch * (double)p->heads * (double)p->nq * (double)p->nk,
+                         "the dropout mask", error);
+    if (status == FA_OK)
+        status = fa_tensor_create(&inputs->keep, FA_U8, shape, error);
+    uint8_t *keep = inputs->keep.data;
+    for (int64_t row = 0; row < p->batch * p->heads * p->nq && status == FA_OK; row++) {
+        int64_t head = row / p->nq;
+        fa_dropout_bits(p, head / p->heads, head % p->heads, row % p->nq, 0, p->nk,
+                        keep + row * p->nk);
+    }
+    return status;
+}
+
+/* dq, dk and dv of the oracle, in double. */
+static enum fa_status make_gradients(struct cli_inputs *inputs, struct fa_error *error)
+{
+    enum fa_status status =
+        cli_tensor_create(&inputs->dq, FA_F64, inputs->layout, inputs->q.shape, error);
+    if (status == FA_OK)
+        status = cli_tensor_create(&inputs->dk, FA_F64, inputs->layout, inputs->k.shape, error);
+    if (status == FA_OK)
+        status = cli_tensor_create(&inputs->dv, FA_F64, inputs->layout, inputs->v.shape, error);
     return status;
 }
 
@@ -214,7 +226,14 @@ static enum fa_status generate(const struct generate_options *options, struct cl
     if (status == FA_OK)
         status = cli_tensor_create(&inputs->lse, FA_F64, inputs->layout, lse, error);
     if (status == FA_OK)
-        status = solve(inputs, cli_thread_count(&options->problem), error);
+        status = cli_inputs_block(inputs, &options->problem, options->tiles.br, options->tiles.bc,
+                                  error);
+    if (status == FA_OK)
+        status = make_keep(inputs, error);
+    if (status == FA_OK && options->problem.pass != SIM_FORWARD)
+        status = make_gradients(inputs, error);
+    if (status == FA_OK)
+        status = cli_case_solve(inputs, cli_thread_count(&options->problem), error);
     if (status == FA_OK)
         status = write_arrays(options->problem.out, inputs, error);
     return status;
@@ -228,8 +247,12 @@ static void print_case(const struct generate_options *options, const struct cli_
         fputc('\n', stdout);
         return;
     }
-    printf("%s: q, k, v%s%s; o and lse of the oracle in double; case.json\n", options->problem.out,
-           inputs->problem.mask ? ", mask" : "", inputs->problem.bias ? ", bias" : "");
+    bool backward = inputs->dq.data != NULL;
+    printf("%s: q, k, v%s%s%s%s%s; o%s lse%s of the oracle in double; case.json\n",
+           options->problem.out, backward ? ", do" : "", inputs->problem.mask ? ", mask" : "",
+           inputs->problem.bias ? ", bias" : "", inputs->keep.data ? ", dropout_keep" : "",
+           inputs->problem.blocks ? ", block_mask" : "", backward ? "," : " and",
+           backward ? ", dq, dk and dv" : "");
 }
 
 static enum fa_status check_options(const struct generate_options *options, struct fa_error *error)
@@ -248,7 +271,10 @@ static enum fa_status check_options(const struct generate_options *options, stru
 
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-    struct generate_options options = {.mask_share = -1};
+    struct generate_options options = {
+        .mask_share = -1,
+        .tiles = {SIM_TILES_GIVEN, BLOCK_SIDE, BLOCK_SIDE},
+    };
     struct cli_inputs inputs = {.rank = 0};
     struct fa_error error = {FA_OK, ""};
     json_t *description = NULL;
@@ -274,7 +300,8 @@ static int run(const struct cli_command *command, int argc, char **argv)
 }
 
 static const struct cli_group *const groups[] = {
-    &case_group, &cli_shape_group, &cli_seed_group, &cli_threads_group, &cli_format_group, NULL,
+    &case_group,     &cli_shape_group,   &cli_sparse_group,
+    &cli_seed_group, &cli_threads_group, &cli_format_group, NULL,
 };
 
 const struct cli_command cli_generate = {
@@ -283,10 +310,13 @@ const struct cli_command cli_generate = {
     .operands = "",
     .about = "Writes q.npy, k.npy, v.npy (mask.npy, bias.npy where there are such) in --dtype,\n"
              "the oracle's o.npy and lse.npy in double, and case.json, which describes them.\n"
+             "With --pass both also do.npy, and the oracle's dq.npy, dk.npy and dv.npy; with\n"
+             "--dropout dropout_keep.npy; with a block mask block_mask.npy.\n"
              "bf16 is written as f32, since .npy has no bf16; the values are rounded to it.",
     .examples = "  flashlab generate --out case --n 128 --causal\n"
                 "  flashlab generate --out case --heads 8 --kv-heads 2 --n 200 --profile peaky\n"
-                "  flashlab run --in case --causal",
+                "  flashlab run --in case --causal\n"
+                "  flashlab generate --out case --n 128 --pass both --dropout 0.1",
     .groups = groups,
     .run = run,
 };

@@ -98,6 +98,10 @@ static enum fa_status complete(struct sweep_options *options, struct fa_error *e
 {
     struct cli_problem *problem = &options->problem;
     enum fa_status status = check_varied(options, error);
+    if (!status && problem->block_mask_path)
+        status = fa_fail(error, FA_BAD_ARGUMENT,
+                         "--block-mask: expected --block-pattern in a sweep: a file fits the tiles "
+                         "of one of its points alone");
     if (!status && options->n_axes == 0)
         status = add_axis(options, CLI_FIGURE_SRAM, error);
     if (!status)
@@ -140,11 +144,13 @@ static enum fa_status print_json(const struct sim_sweep *sweep,
                                  const struct sim_provenance *provenance, struct fa_error *error)
 {
     struct sim_report *report = calloc(1, sizeof *report);
+    char blocks[FA_BLOCK_PATTERN_TEXT];
     bool good = report != NULL;
     fputs("[", stdout);
     for (int i = 0; i < sweep->n_points && good; i++) {
         report->result = sweep->points[i].result;
         report->provenance = *provenance;
+        report->blocks = sweep->pattern ? fa_block_pattern_text(sweep->pattern, blocks) : NULL;
         json_t *object = sim_report_json(report);
         good = object != NULL;
         if (!good)
@@ -244,7 +250,11 @@ static enum fa_status work(struct sweep_options *options, struct fa_error *error
     sweep.n_axes = options->n_axes;
     sweep.threads = cli_thread_count(&options->problem);
     sweep.base.algorithm = options->problem.algorithms[0];
+    sweep.base.pass = (enum sim_pass)options->problem.pass;
     sweep.base.problem = inputs.problem;
+    struct fa_block_pattern pattern = cli_pattern(&options->problem);
+    if (options->problem.pattern_given)
+        sweep.pattern = &pattern;
     sweep.base.tiles = options->problem.tiles;
     sweep.base.mode = SIM_COUNT_ONLY;
     sweep.dv_follows_d = options->problem.dv < 0;
@@ -307,7 +317,7 @@ static const struct cli_option sweep_group_options[] = {
 static const struct cli_group sweep_group = CLI_GROUP("Sweep", sweep_group_options);
 
 static const struct cli_group *const groups[] = {
-    &sweep_group,       &cli_problem_group, &cli_machine_group,
+    &sweep_group,       &cli_problem_group, &cli_sparse_group, &cli_machine_group,
     &cli_threads_group, &cli_format_group,  NULL,
 };
 
@@ -324,7 +334,9 @@ const struct cli_command cli_sweep = {
     .examples = "  flashlab sweep --plot io.svg\n"
                 "  flashlab sweep --vary sram=16K..256K*2 --vary n=1K,4K,16K --csv grid.csv\n"
                 "  flashlab sweep --vary br=16..256*2 --tiles 64x32 --algorithm flash1,flash2\n"
-                "  flashlab sweep --vary n=256..64K*2 --causal --plot length.png",
+                "  flashlab sweep --vary n=256..64K*2 --causal --plot length.png\n"
+                "  flashlab sweep --pass both --vary n=256..4K*2 --tiles 64x64 --sram 1M\n"
+                "  flashlab sweep --block-pattern window:1,1 --vary n=1K..16K*2 --tiles 64x64",
     .groups = groups,
     .run = run,
 };

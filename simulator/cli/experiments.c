@@ -14,6 +14,7 @@ struct session {
     struct cli_inputs inputs;
     struct sim_machine machine;
     struct sim_report reports[FA_ALGORITHMS];
+    char blocks[FA_BLOCK_PATTERN_TEXT]; /* which the reports point to */
 };
 
 static struct sim_provenance make_provenance(const struct session *session)
@@ -39,6 +40,34 @@ static void describe_trace(const struct sim_provenance *provenance, enum fa_prof
     }
 }
 
+static void set_tensors(struct sim_experiment *experiment, const struct cli_inputs *inputs)
+{
+    experiment->q = &inputs->q;
+    experiment->k = &inputs->k;
+    experiment->v = &inputs->v;
+    experiment->o = &inputs->o;
+    experiment->lse = &inputs->lse;
+    experiment->dout = &inputs->dout;
+    experiment->dq = &inputs->dq;
+    experiment->dk = &inputs->dk;
+    experiment->dv = &inputs->dv;
+}
+
+/* The block mask that the options ask for, in the size of the tiles that the run will have. */
+static enum fa_status set_blocks(struct session *session, struct sim_experiment *experiment,
+                                 struct fa_error *error)
+{
+    const struct cli_problem *options = session->options;
+    struct fa_tiles tiles;
+    if (!options->block_mask_path && !options->pattern_given)
+        return FA_OK;
+    enum fa_status status = sim_experiment_tiles(experiment, &tiles, error);
+    if (status == FA_OK)
+        status = cli_inputs_block(&session->inputs, options, tiles.br, tiles.bc, error);
+    experiment->problem = session->inputs.problem;
+    return status;
+}
+
 /* The run itself; its trace is saved after a refusal too, which it shows. */
 static enum fa_status execute(struct session *session, const struct fa_algorithm *algorithm,
                               struct sim_report *report, struct fa_error *error)
@@ -50,6 +79,7 @@ static enum fa_status execute(struct session *session, const struct fa_algorithm
     bool data = session->mode != SIM_COUNT_ONLY;
     struct sim_experiment experiment = {
         .algorithm = algorithm,
+        .pass = (enum sim_pass)options->pass,
         .problem = session->inputs.problem,
         .machine = session->machine,
         .tiles = options->tiles,
@@ -58,17 +88,16 @@ static enum fa_status execute(struct session *session, const struct fa_algorithm
         .trace = options->trace ? &trace : NULL,
         .watch = &progress.watch,
     };
-    if (data) {
-        experiment.q = &session->inputs.q;
-        experiment.k = &session->inputs.k;
-        experiment.v = &session->inputs.v;
-        experiment.o = &session->inputs.o;
-        experiment.lse = &session->inputs.lse;
-    }
+    if (data)
+        set_tensors(&experiment, &session->inputs);
     describe_trace(&report->provenance, options->profile, &experiment.trace_header);
+    enum fa_status status = set_blocks(session, &experiment, error);
+    if (status != FA_OK)
+        return status;
     cli_progress_start(&progress, data ? "running " : "counting");
-    enum fa_status status = sim_experiment_run(&experiment, &report->result, error);
+    status = sim_experiment_run(&experiment, &report->result, error);
     cli_progress_end(&progress);
+    report->result.problem.blocks = NULL; /* The next algorithm's may be of another size. */
     if (trace && sim_trace_save(trace, options->trace, &trace_error) != FA_OK && status == FA_OK)
         status = fa_fail(error, trace_error.status, "--trace: %s", trace_error.text);
     sim_trace_free(trace);
@@ -78,12 +107,20 @@ static enum fa_status execute(struct session *session, const struct fa_algorithm
 static enum fa_status write_results(const struct session *session, struct fa_error *error)
 {
     const struct cli_inputs *inputs = &session->inputs;
-    const char *folder = session->options->out;
-    enum fa_status status =
-        cli_tensor_write(folder, "o.npy", &inputs->o, inputs->rank, inputs->layout, false, error);
-    if (status == FA_OK)
-        status = cli_tensor_write(folder, "lse.npy", &inputs->lse, inputs->rank, inputs->layout,
-                                  true, error);
+    const struct {
+        const char *name;
+        const struct fa_tensor *tensor;
+        bool statistic;
+    } arrays[] = {
+        {"o.npy", &inputs->o, false},   {"lse.npy", &inputs->lse, true},
+        {"dq.npy", &inputs->dq, false}, {"dk.npy", &inputs->dk, false},
+        {"dv.npy", &inputs->dv, false},
+    };
+    int n = session->options->pass == SIM_FORWARD ? 2 : 5;
+    enum fa_status status = FA_OK;
+    for (int i = 0; i < n && status == FA_OK; i++)
+        status = cli_tensor_write(session->options->out, arrays[i].name, arrays[i].tensor,
+                                  inputs->rank, inputs->layout, arrays[i].statistic, error);
     return status;
 }
 
@@ -91,15 +128,38 @@ static enum fa_status check(const struct session *session, struct sim_report *re
                             struct fa_error *error)
 {
     const struct cli_inputs *inputs = &session->inputs;
+    const struct sim_result *result = &report->result;
+    enum sim_check_mode mode = (enum sim_check_mode)session->options->check;
+    int threads = report->provenance.threads;
     struct cli_progress progress;
     cli_progress_start(&progress, "checking");
     enum fa_status status = sim_check_forward(
-        &inputs->problem, &inputs->q, &inputs->k, &inputs->v, &inputs->o, &inputs->lse,
-        (enum sim_check_mode)session->options->check, sim_error_factor(&report->result),
-        report->provenance.threads, &progress.watch, &report->check, error);
+        &inputs->problem, &inputs->q, &inputs->k, &inputs->v, &inputs->o, &inputs->lse, mode,
+        sim_error_factor(result), threads, &progress.watch, &report->check, error);
     cli_progress_end(&progress);
+    if (status == FA_OK && result->pass != SIM_FORWARD) {
+        cli_progress_start(&progress, "checking");
+        status = sim_check_backward(&inputs->problem, &inputs->q, &inputs->k, &inputs->v,
+                                    &inputs->dout, &inputs->dq, &inputs->dk, &inputs->dv, mode,
+                                    sim_error_factor_dq(result), sim_error_factor_dkv(result),
+                                    threads, &progress.watch, &report->gradients, error);
+        cli_progress_end(&progress);
+    }
     report->checked = status == FA_OK;
     return status;
+}
+
+/* A result of the algorithm before must not pass for the next one's. */
+static void poison_outputs(struct session *session)
+{
+    struct cli_inputs *inputs = &session->inputs;
+    cli_tensor_poison(&inputs->o);
+    cli_tensor_poison(&inputs->lse);
+    if (session->options->pass == SIM_FORWARD)
+        return;
+    cli_tensor_poison(&inputs->dq);
+    cli_tensor_poison(&inputs->dk);
+    cli_tensor_poison(&inputs->dv);
 }
 
 static enum fa_status run_algorithm(struct session *session, int index, struct fa_error *error)
@@ -109,11 +169,9 @@ static enum fa_status run_algorithm(struct session *session, int index, struct f
     bool data = session->mode != SIM_COUNT_ONLY;
     report->provenance = make_provenance(session);
     report->executed = data;
-    if (data && index > 0) {
-        /* A result of the algorithm before must not pass for this one's. */
-        cli_tensor_poison(&session->inputs.o);
-        cli_tensor_poison(&session->inputs.lse);
-    }
+    report->blocks = cli_blocks_name(options, session->blocks);
+    if (data && index > 0)
+        poison_outputs(session);
     enum fa_status status = execute(session, options->algorithms[index], report, error);
     if (status == FA_OK && options->out)
         status = write_results(session, error);
@@ -178,7 +236,7 @@ int cli_experiments_run(const struct cli_problem *options, enum sim_mode mode)
     enum fa_status status = prepare(&session, &error);
     for (int i = 0; i < options->n_algorithms && status == FA_OK; i++) {
         status = run_algorithm(&session, i, &error);
-        passed = passed && (!session.reports[i].checked || session.reports[i].check.pass);
+        passed = passed && sim_report_passed(&session.reports[i]);
     }
     if (status == FA_OK)
         status = print_reports(&session, &error);

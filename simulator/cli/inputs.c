@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reference/visibility.h"
+
 /* Where the axes [batch, heads, rows, columns] stand in a file of rank 4. */
 static const int axis_order[2][4] = {[CLI_BHSD] = {0, 1, 2, 3}, [CLI_BSHD] = {0, 2, 1, 3}};
 
@@ -46,7 +48,24 @@ enum fa_status cli_check_memory(double bytes, const char *what, struct fa_error 
     return FA_OK;
 }
 
-/* Bytes of q, k, v, o, lse, and of what the hungriest of the algorithms keeps beside them. */
+/* Elements of the matrices of nq x nk that an algorithm keeps in HBM. */
+static double matrix_elements(const struct fa_algorithm *algorithm, const struct fa_problem *p,
+                              bool backward)
+{
+    double matrix = (double)p->nq * (double)p->nk;
+    double all = matrix * (double)p->batch * (double)p->heads;
+    double forward = algorithm->stores_scores + algorithm->stores_weights;
+    if (algorithm->stores_scores && p->dropout_p > 0)
+        forward += 2; /* the dropped P, and a mask that is narrower */
+    if (!algorithm->stores_weights)
+        return 0;
+    if (backward)
+        return all * (forward + 2); /* with dP and dS */
+    return forward * (algorithm->stores_scores ? matrix : all); /* standard works head by head */
+}
+
+/* Bytes of q, k, v, o, of as much again for the gradients, and of what the hungriest of the algorithms
+ * keeps beside them. */
 static enum fa_status check_memory(const struct cli_problem *options,
                                    const struct fa_problem *problem, enum cli_need need,
                                    struct fa_error *error)
@@ -55,17 +74,11 @@ static enum fa_status check_memory(const struct cli_problem *options,
     double queries = (double)problem->batch * (double)problem->heads * (double)problem->nq;
     double keys = (double)problem->batch * (double)problem->kv_heads * (double)problem->nk;
     double columns = (double)problem->d + (double)problem->dv;
-    for (int i = 0; need == CLI_NEED_OUTPUTS && i < options->n_algorithms; i++) {
-        const struct fa_algorithm *algorithm = options->algorithms[i];
-        double own = 0;
-        if (algorithm->stores_scores) /* S and P of one head at a time. */
-            own = 2 * size * (double)problem->nq * (double)problem->nk;
-        else if (algorithm->stores_weights)
-            own = size * queries * (double)problem->nk;
-        extra = fmax(extra, own);
-    }
-    return cli_check_memory(size * columns * (queries + keys) + extra, "the problem's tensors",
-                            error);
+    bool backward = options->pass != SIM_FORWARD;
+    for (int i = 0; need == CLI_NEED_OUTPUTS && i < options->n_algorithms; i++)
+        extra = fmax(extra, matrix_elements(options->algorithms[i], problem, backward));
+    return cli_check_memory(size * ((1 + backward) * columns * (queries + keys) + extra),
+                            "the problem's tensors", error);
 }
 
 /* A file of q, k or v as a tensor of the logical axes. */
@@ -109,17 +122,23 @@ struct agreement {
 };
 
 static enum fa_status check_files(const struct cli_inputs *inputs, const char *folder,
-                                  struct fa_error *error)
+                                  bool backward, struct fa_error *error)
 {
-    const struct fa_tensor *q = &inputs->q, *k = &inputs->k, *v = &inputs->v;
+    const struct fa_tensor *q = &inputs->q, *k = &inputs->k, *v = &inputs->v, *o = &inputs->dout;
     const struct agreement agreements[] = {
         {"k.npy", "batch as in q.npy", k->shape[0], q->shape[0]},
         {"k.npy", "d as in q.npy", k->shape[3], q->shape[3]},
         {"v.npy", "batch as in q.npy", v->shape[0], q->shape[0]},
         {"v.npy", "heads as in k.npy", v->shape[1], k->shape[1]},
         {"v.npy", "seq as in k.npy", v->shape[2], k->shape[2]},
+        /* Of a backward pass alone. */
+        {"do.npy", "batch as in q.npy", o->shape[0], q->shape[0]},
+        {"do.npy", "heads as in q.npy", o->shape[1], q->shape[1]},
+        {"do.npy", "seq as in q.npy", o->shape[2], q->shape[2]},
+        {"do.npy", "d as in v.npy", o->shape[3], v->shape[3]},
     };
-    for (size_t i = 0; i < sizeof agreements / sizeof *agreements; i++)
+    size_t n = sizeof agreements / sizeof *agreements - (backward ? 0 : 4);
+    for (size_t i = 0; i < n; i++)
         if (agreements[i].got != agreements[i].expected)
             return fa_fail(error, FA_BAD_FILE, "%s/%s: %" PRId64 ": expected %" PRId64 ", the %s",
                            folder, agreements[i].file, agreements[i].got, agreements[i].expected,
@@ -174,8 +193,11 @@ static enum fa_status read_inputs(struct cli_inputs *inputs, struct cli_problem 
         status = read_tensor(options, "k.npy", &inputs->k, &inputs->rank, error);
     if (status == FA_OK)
         status = read_tensor(options, "v.npy", &inputs->v, &inputs->rank, error);
+    bool backward = options->pass != SIM_FORWARD;
+    if (status == FA_OK && backward)
+        status = read_tensor(options, "do.npy", &inputs->dout, &inputs->rank, error);
     if (status == FA_OK)
-        status = check_files(inputs, options->in, error);
+        status = check_files(inputs, options->in, backward, error);
     if (status == FA_OK)
         status = take_sizes(inputs, options, error);
     return status;
@@ -196,10 +218,16 @@ static enum fa_status make_inputs(struct cli_inputs *inputs, const struct cli_pr
     if (status == FA_OK)
         fa_profile_fill(options->profile, (uint64_t)options->seed, p, &inputs->q, &inputs->k,
                         &inputs->v);
+    if (status != FA_OK || options->pass == SIM_FORWARD)
+        return status;
+    const int64_t o[4] = {p->batch, p->heads, p->nq, p->dv};
+    status = cli_tensor_create(&inputs->dout, p->dtype, inputs->layout, o, error);
+    if (status == FA_OK)
+        fa_profile_fill_dout((uint64_t)options->seed, p, &inputs->dout);
     return status;
 }
 
-/* --mask or --bias: leading axes that the file lacks are 1. */
+/* --mask, --bias or --dropout-mask: leading axes that the file lacks are 1. */
 static enum fa_status read_modifier(const char *option, const char *path, enum fa_dtype dtype,
                                     const struct fa_problem *problem, struct fa_tensor *tensor,
                                     const struct fa_tensor **field, struct fa_error *error)
@@ -229,7 +257,19 @@ static enum fa_status read_modifier(const char *option, const char *path, enum f
     return FA_OK;
 }
 
-static enum fa_status make_outputs(struct cli_inputs *inputs, struct fa_error *error)
+/* NaN in the shape and layout of an input. */
+static enum fa_status make_gradient(const struct cli_inputs *inputs, const struct fa_tensor *like,
+                                    struct fa_tensor *gradient, struct fa_error *error)
+{
+    enum fa_status status = cli_tensor_create(gradient, inputs->problem.dtype, inputs->layout,
+                                              like->shape, error);
+    if (status == FA_OK)
+        cli_tensor_poison(gradient);
+    return status;
+}
+
+static enum fa_status make_outputs(struct cli_inputs *inputs, bool backward,
+                                   struct fa_error *error)
 {
     const struct fa_problem *p = &inputs->problem;
     const int64_t o[4] = {p->batch, p->heads, p->nq, p->dv};
@@ -242,6 +282,71 @@ static enum fa_status make_outputs(struct cli_inputs *inputs, struct fa_error *e
         cli_tensor_poison(&inputs->o);
         cli_tensor_poison(&inputs->lse);
     }
+    if (status == FA_OK && backward)
+        status = make_gradient(inputs, &inputs->q, &inputs->dq, error);
+    if (status == FA_OK && backward)
+        status = make_gradient(inputs, &inputs->k, &inputs->dk, error);
+    if (status == FA_OK && backward)
+        status = make_gradient(inputs, &inputs->v, &inputs->dv, error);
+    return status;
+}
+
+/* All masks and the bias; the block mask's file too, though its size can't be judged yet. */
+static enum fa_status read_modifiers(struct cli_inputs *inputs, const struct cli_problem *options,
+                                     struct fa_error *error)
+{
+    struct fa_problem *p = &inputs->problem;
+    struct fa_error inner;
+    enum fa_status status =
+        read_modifier("mask", options->mask_path, FA_U8, p, &inputs->mask, &p->mask, error);
+    if (status == FA_OK)
+        status = read_modifier("bias", options->bias_path, options->dtype, p, &inputs->bias,
+                               &p->bias, error);
+    if (status == FA_OK)
+        status = read_modifier("dropout-mask", options->dropout_mask_path, FA_U8, p, &inputs->keep,
+                               &p->dropout_keep, error);
+    if (status != FA_OK || !options->block_mask_path)
+        return status;
+    status = fa_npy_read(options->block_mask_path, FA_U8, &inputs->block_file, &inner);
+    if (status != FA_OK)
+        return fa_fail(error, status, "--block-mask: %s", inner.text);
+    if (inputs->block_file.rank != 2)
+        return fa_fail(error, FA_BAD_FILE,
+                       "--block-mask: %s: %d axes: expected 2, the run's Tr x Tc tiles",
+                       options->block_mask_path, inputs->block_file.rank);
+    return FA_OK;
+}
+
+enum fa_status cli_inputs_block(struct cli_inputs *inputs, const struct cli_problem *options,
+                                int64_t br, int64_t bc, struct fa_error *error)
+{
+    struct fa_problem *p = &inputs->problem;
+    const int64_t *shape = inputs->block_file.shape;
+    const struct fa_block_pattern pattern = cli_pattern(options);
+    int64_t rows = fa_tile_count(p->nq, br), columns = fa_tile_count(p->nk, bc);
+    enum fa_status status = FA_OK;
+    if (inputs->blocks_made)
+        fa_block_mask_free(&inputs->blocks);
+    inputs->blocks_made = false;
+    p->blocks = NULL;
+    if (options->block_mask_path) {
+        if (shape[0] != rows || shape[1] != columns)
+            return fa_fail(error, FA_BAD_FILE,
+                           "--block-mask: %s: %" PRId64 "x%" PRId64 ": expected %" PRId64
+                           "x%" PRId64 ", Tr x Tc of tiles of %" PRId64 "x%" PRId64,
+                           options->block_mask_path, shape[0], shape[1], rows, columns, br, bc);
+        inputs->blocks = (struct fa_block_mask){br, bc, rows, columns, inputs->block_file.data};
+    } else if (options->pattern_given) {
+        status = cli_check_memory((double)rows * (double)columns, "the block mask", error);
+        if (status == FA_OK)
+            status =
+                fa_block_pattern_make(&pattern, p->nq, p->nk, br, bc, &inputs->blocks, error);
+        inputs->blocks_made = status == FA_OK;
+    } else {
+        return FA_OK;
+    }
+    if (status == FA_OK)
+        p->blocks = &inputs->blocks;
     return status;
 }
 
@@ -259,18 +364,14 @@ enum fa_status cli_inputs_open(struct cli_inputs *inputs, const struct cli_probl
     if (status == FA_OK && need != CLI_NEED_SHAPES)
         status = check_memory(&options, &inputs->problem, need, error);
     if (status == FA_OK)
-        status = read_modifier("mask", options.mask_path, FA_U8, &inputs->problem, &inputs->mask,
-                               &inputs->problem.mask, error);
-    if (status == FA_OK)
-        status = read_modifier("bias", options.bias_path, options.dtype, &inputs->problem,
-                               &inputs->bias, &inputs->problem.bias, error);
+        status = read_modifiers(inputs, &options, error);
     if (status == FA_OK && !options.in) {
         inputs->rank = 4;
         if (need != CLI_NEED_SHAPES)
             status = make_inputs(inputs, &options, error);
     }
     if (status == FA_OK && need == CLI_NEED_OUTPUTS)
-        status = make_outputs(inputs, error);
+        status = make_outputs(inputs, options.pass != SIM_FORWARD, error);
     if (status != FA_OK)
         cli_inputs_close(inputs);
     return status;
@@ -283,7 +384,15 @@ void cli_inputs_close(struct cli_inputs *inputs)
     fa_tensor_free(&inputs->v);
     fa_tensor_free(&inputs->o);
     fa_tensor_free(&inputs->lse);
+    fa_tensor_free(&inputs->dout);
+    fa_tensor_free(&inputs->dq);
+    fa_tensor_free(&inputs->dk);
+    fa_tensor_free(&inputs->dv);
     fa_tensor_free(&inputs->mask);
     fa_tensor_free(&inputs->bias);
+    fa_tensor_free(&inputs->keep);
+    if (inputs->blocks_made)
+        fa_block_mask_free(&inputs->blocks);
+    fa_npy_free(&inputs->block_file);
     memset(inputs, 0, sizeof *inputs);
 }

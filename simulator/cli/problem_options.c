@@ -23,6 +23,7 @@ const struct cli_problem cli_problem_defaults = {
     .window_left = -1,
     .window_right = -1,
     .dtype = FA_F32,
+    .dropout_seed = 1,
     .machine_name = "a100",
     .seed = 1,
     .profile = FA_PROFILE_GAUSS,
@@ -32,7 +33,7 @@ const struct cli_problem cli_problem_defaults = {
 
 enum { N_DEFAULT = 1024, D_DEFAULT = 64 };
 
-static const char *const pass_words[] = {"forward", NULL};
+static const char *const pass_words[] = {"forward", "backward", "both", NULL};
 static const char *const layout_words[] = {"bhsd", "bshd", NULL};
 static const char *const check_words[] = {"none", "sample", "full", NULL};
 static const char *const dtype_words[] = {"f64", "f32", "f16", "bf16", NULL};
@@ -144,15 +145,6 @@ static enum fa_status set_dtype(struct cli_options *options, const char *text,
     return status;
 }
 
-static enum fa_status set_pass(struct cli_options *options, const char *text,
-                               struct fa_error *error)
-{
-    if (strcmp(text, "backward") == 0 || strcmp(text, "both") == 0)
-        return fa_fail(error, FA_UNSUPPORTED,
-                       "expected forward; this version has no backward pass");
-    return cli_parse_word(text, pass_words, &problem_of(options)->pass, error);
-}
-
 static enum fa_status set_sram(struct cli_options *options, const char *text,
                                struct fa_error *error)
 {
@@ -180,8 +172,10 @@ static const struct cli_option problem_options[] = {
      .list_words = list_algorithms,
      .help = "standard, flash1 (K/V outside), flash2 (Q outside) or fused-save-p; several make one "
              "table with ratios (flash2)."},
-    {.name = "pass", .value = "forward", .kind = CLI_OTHER, .set = set_pass, .words = pass_words,
-     .help = "The pass; this version has the forward one."},
+    {.name = "pass", .value = "forward|backward|both", .kind = CLI_WORD, .offset = AT(pass),
+     .words = pass_words,
+     .help = "The pass that is counted: backward alone (after a forward one that is not), or the "
+             "sum of both (forward)."},
     {.name = "batch", .value = "N", .kind = CLI_INTEGER, .offset = AT(batch), .max = INT64_MAX,
      .help = "Sequences (1)."},
     {.name = "heads", .value = "N", .kind = CLI_INTEGER, .offset = AT(heads), .max = INT64_MAX,
@@ -230,7 +224,7 @@ static const struct cli_option machine_options[] = {
 static const struct cli_option input_options[] = {
     {.name = "in", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(in),
      .help = "Read q.npy, k.npy, v.npy: [batch, heads, seq, d], [heads, seq, d] or [seq, d]. "
-             "Shapes come from the files."},
+             "Shapes come from the files. With a backward pass also do.npy, the gradient of O."},
     {.name = "layout", .value = "bhsd|bshd", .kind = CLI_WORD, .offset = AT(layout),
      .words = layout_words,
      .help = "Order of the axes in files, read and written (bhsd): batch, heads, seq, d."},
@@ -249,12 +243,12 @@ static const struct cli_option trace_options[] = {
 
 static const struct cli_option output_options[] = {
     {.name = "out", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(out),
-     .help = "Write o.npy and lse.npy in q's rank and layout (lse without the last axis); the "
-             "folder is made if missing."},
+     .help = "Write o.npy and lse.npy in q's rank and layout (lse without the last axis), and "
+             "dq.npy, dk.npy, dv.npy of a backward pass; the folder is made if missing."},
     {.name = "check", .value = "none|sample|full", .kind = CLI_WORD, .offset = AT(check),
      .words = check_words,
-     .help = "Compare with the double oracle: all rows up to 8192 queries, 256 a head above "
-             "(sample), or all (full)."},
+     .help = "Compare with the double oracle: all rows up to 8192 queries (gradients: 2048 queries "
+             "and keys), 256 a head above (sample), or all (full)."},
 };
 
 static const struct cli_option threads_options[] = {
@@ -263,9 +257,9 @@ static const struct cli_option threads_options[] = {
 };
 
 const struct cli_group cli_problem_group = CLI_GROUP("Problem", problem_options);
-/* What describes a problem whatever runs on it: all but --algorithm and --pass. */
+/* What describes a problem whatever runs on it: all but --algorithm. */
 const struct cli_group cli_shape_group = {
-    "Problem", problem_options + 2, (int)(sizeof problem_options / sizeof *problem_options) - 2};
+    "Problem", problem_options + 1, (int)(sizeof problem_options / sizeof *problem_options) - 1};
 const struct cli_group cli_machine_group = CLI_GROUP("Machine", machine_options);
 const struct cli_group cli_input_group = CLI_GROUP("Inputs", input_options);
 /* What is left of the inputs where no file is read: all but the first. */
@@ -296,7 +290,12 @@ enum fa_status cli_problem_check(const struct cli_problem *options, struct fa_er
         return fa_fail(error, FA_BAD_ARGUMENT,
                        "--threads %" PRId64 ": expected 1 with --trace, whose order is the run's",
                        options->threads);
-    return FA_OK;
+    if (options->trace && options->pass != SIM_FORWARD)
+        return fa_fail(error, FA_UNSUPPORTED,
+                       "--pass %s: expected forward with --trace: this version has no trace of a "
+                       "backward pass",
+                       pass_words[options->pass]);
+    return cli_sparse_check(options, error);
 }
 
 enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_problem *problem,
@@ -316,6 +315,8 @@ enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_pro
     made.window_left = options->window_left;
     made.window_right = options->window_right;
     made.dtype = options->dtype;
+    made.dropout_p = options->dropout_p;
+    made.dropout_seed = options->dropout_seed;
     enum fa_status status = fa_problem_check(&made, error);
     if (status == FA_OK)
         *problem = made;

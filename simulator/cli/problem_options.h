@@ -17,11 +17,11 @@
 #define CLI_PROBLEM_OPTIONS_H
 
 #include "reference/algorithm.h"
+#include "reference/block_pattern.h"
 #include "reference/profile.h"
 #include "simulator/check.h"
 #include "simulator/cli/options.h"
-#include "simulator/machine.h"
-#include "simulator/tiles.h"
+#include "simulator/experiment.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +41,13 @@ struct cli_problem {
     int64_t window_left, window_right; /* -1: unbounded */
     const char *mask_path, *bias_path; /* NULL: none */
     enum fa_dtype dtype;
-    int pass; /* 0: forward, the only one there is */
+    int pass; /* enum sim_pass */
+    /* Dropout and block masks. */
+    double dropout_p;
+    uint64_t dropout_seed;
+    const char *dropout_mask_path, *block_mask_path; /* NULL: none */
+    bool pattern_given, pattern_seeded;              /* seeded: the pattern has a seed of its own */
+    struct fa_block_pattern pattern;
     /* The machine. */
     const char *machine_name;
     uint64_t sram_bytes; /* 0: the machine's own */
@@ -61,7 +67,8 @@ struct cli_problem {
 extern const struct cli_problem cli_problem_defaults;
 
 extern const struct cli_group cli_problem_group; /* --algorithm ... --dtype --pass */
-extern const struct cli_group cli_shape_group;   /* the same without --algorithm and --pass */
+extern const struct cli_group cli_shape_group;   /* the same without --algorithm */
+extern const struct cli_group cli_sparse_group;  /* --dropout... --block-mask --block-pattern */
 extern const struct cli_group cli_machine_group; /* --machine --sram --tiles */
 extern const struct cli_group cli_input_group;   /* --in --layout --seed --profile */
 extern const struct cli_group cli_seed_group;    /* --layout --seed --profile */
@@ -70,10 +77,20 @@ extern const struct cli_group cli_trace_group;   /* --trace */
 extern const struct cli_group cli_threads_group; /* --threads */
 
 /* Refuses options that contradict each other (--n with --nq, --in with --seed, two algorithms with
- * --out or --trace, --threads above 1 with --trace). FA_BAD_ARGUMENT. */
+ * --out or --trace, --threads above 1 with --trace), a trace of a backward pass, and dropout with
+ * fused-save-p. FA_BAD_ARGUMENT, FA_UNSUPPORTED. */
 enum fa_status cli_problem_check(const struct cli_problem *options, struct fa_error *error);
 
-/* The problem, without its mask and bias (see inputs.h), checked. FA_BAD_ARGUMENT, FA_TOO_LARGE. */
+/* The part of it that concerns cli_sparse_group. */
+enum fa_status cli_sparse_check(const struct cli_problem *options, struct fa_error *error);
+
+/* The block pattern, with the seed of --seed where it has none of its own. */
+struct fa_block_pattern cli_pattern(const struct cli_problem *options);
+
+/* Where the block mask comes from, as reports have it: the pattern's text, "file", or NULL. */
+const char *cli_blocks_name(const struct cli_problem *options, char text[FA_BLOCK_PATTERN_TEXT]);
+
+/* The problem, without its masks and bias (see inputs.h), checked. FA_BAD_ARGUMENT, FA_TOO_LARGE. */
 enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_problem *problem,
                                 struct fa_error *error);
 
