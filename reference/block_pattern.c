@@ -39,7 +39,8 @@ static bool read_size(const char **text, int64_t *value)
     return true;
 }
 
-/* A decimal number from 0 to 1, such as "0.1" or "1e-3"; strtod alone would take "nan" and "0x1". */
+/* A decimal number from 0 to 1, such as "0.1" or "1e-3"; strtod alone would take "nan" and
+ * "0x1". */
 static bool read_probability(const char **text, double *value)
 {
     size_t n = strspn(*text, "0123456789.eE+-");

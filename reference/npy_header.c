@@ -295,7 +295,8 @@ void fa_npy_header_format(const char *descr, const struct fa_npy *array,
                           unsigned char header[FA_NPY_WRITTEN_BYTES])
 {
     enum { TEXT_AT = 10, TEXT_BYTES = FA_NPY_WRITTEN_BYTES - TEXT_AT };
-    char shape[TEXT_BYTES] = "", text[TEXT_BYTES];
+    /* FA_NPY_MAX_RANK axes of 19 digits fit the header; the compiler can't know. */
+    char shape[TEXT_BYTES] = "", text[2 * TEXT_BYTES];
     size_t length = 0;
     for (int axis = 0; axis < array->rank; axis++)
         length += (size_t)snprintf(shape + length, sizeof shape - length, "%s%" PRId64,

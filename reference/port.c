@@ -32,6 +32,7 @@ static const char *const op_names[FA_OP_COUNT] = {
     [FA_OP_DROPOUT] = "dropout",
     [FA_OP_START_S] = "start_s",
     [FA_OP_SCORE_PART] = "score_part",
+    [FA_OP_SCALE_S] = "scale_s",
     [FA_OP_ACCUMULATE_PART] = "accumulate_part",
     [FA_OP_KEEP] = "keep",
     [FA_OP_START_DQ] = "start_dq",

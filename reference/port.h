@@ -101,7 +101,8 @@ enum fa_op {
     FA_OP_WEIGHTS,      /* P = exp(S - LSE)                                  (16) */
     FA_OP_DROPOUT,      /* P = P Z, with the Z of (11)                       (11) */
     FA_OP_START_S,      /* S = 0 */
-    FA_OP_SCORE_PART,   /* S = S + scale Q K^T of some columns of Q and K    (1) */
+    FA_OP_SCORE_PART,   /* S = S + Q K^T of some columns of Q and K          (1) */
+    FA_OP_SCALE_S,      /* S = scale S                                       (1) */
     FA_OP_ACCUMULATE_PART, /* O = O + P V of some columns of O and V         (4) */
     FA_OP_KEEP,         /* the keep mask's bits from the seed */
     FA_OP_START_DQ,     /* dQ = 0 */

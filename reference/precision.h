@@ -1,6 +1,6 @@
 /*
- * The precision lab: attention in which the format of each quantity is chosen, emulated in software,
- * and its error against the double oracle. No mask, no bias, one head at a time, dv = d.
+ * The precision lab: attention in which the format of each quantity is chosen, emulated in
+ * software, and its error against the double oracle. No mask, no bias, one head at a time, dv = d.
  *
  *     S = Q K^T          each product added to a sum of format accumulate[0], over d in order
  *     S, tau S           rounded to `scores` twice: as it is, and after the factor tau = 1/sqrt(d)
@@ -11,8 +11,8 @@
  *
  * FA_STANDARD_ORDER: m and l of the whole row first, P = exp(S - m) / l is rounded and O is one sum
  * over all keys. FA_FLASH_ORDER: tiles of `tile` keys; P = exp(S - m) with the m so far is rounded,
- * l sums it unrounded, a tile's sum of P V starts at 0, O exp(m_old - m_new) plus that sum is
- * rounded to accumulate[1], and the last O is divided by l.
+ * l sums it unrounded, O exp(m_old - m_new) is rounded to accumulate[1] before the tile's products
+ * are added to it, and the last O is divided by l.
  *
  * An f32 or f64 sum of factors that are not wider takes them as they are, one multiply and one add
  * (which may be fused). All others are formed in double and rounded after each addition.
@@ -73,8 +73,9 @@ enum fa_status fa_precision_check(const struct fa_precision_recipe *recipe, int6
  * Rotates and rounds q, k, v [n, d] of one head in place, as said above; `head` and `seed` choose
  * the signs. A tensor that is NULL is left out. Needs: a recipe that fa_precision_check accepts.
  */
-void fa_precision_round_inputs(const struct fa_precision_recipe *recipe, uint64_t seed, int64_t head,
-                               int64_t n, int64_t d, double *q, double *k, double *v);
+void fa_precision_round_inputs(const struct fa_precision_recipe *recipe, uint64_t seed,
+                               int64_t head, int64_t n, int64_t d, double *q, double *k,
+                               double *v);
 
 /*
  * O of the rows `rows[n_rows]` of one head, by the recipe, from q, k, v [n, d] that were rounded by
@@ -88,7 +89,7 @@ enum fa_status fa_precision_rows(const struct fa_precision_recipe *recipe, int64
 
 /*
  * A measurement: head h has the inputs of the profile's problem of one head (n queries and keys of
- * size d, f64) with the seed `seed` + h, and its rows i n / rows for i from 0 on are compared.
+ * size d, f64) with the seed `seed` + h 2^32, and its rows i n / rows for i from 0 on are compared.
  */
 struct fa_precision_case {
     int64_t n, d, heads; /* 1 or more */
@@ -99,27 +100,31 @@ struct fa_precision_case {
     const struct fa_watch *watch; /* may be NULL; called by one thread at a time */
 };
 
-/* O against the oracle, over all heads. */
-struct fa_precision_error {
-    struct fa_comparison unrounded; /* on the inputs as drawn: all roundings count */
-    struct fa_comparison rounded;   /* on the rounded inputs: what attention itself adds */
-};
+/* The oracle's inputs: as drawn, so that all roundings count, or as rounded, so that only what
+ * attention itself adds is seen. */
+enum fa_reference { FA_REFERENCE_UNROUNDED, FA_REFERENCE_ROUNDED, FA_REFERENCE_COUNT };
 
-/* Bits of `references`: which of the two are wanted; the other is left at fa_comparison_start. */
-enum { FA_REFERENCE_UNROUNDED = 1, FA_REFERENCE_ROUNDED = 2 };
+/* O against the oracle on one kind of inputs, over all heads. */
+struct fa_precision_error {
+    struct fa_comparison o;
+    double rmse;           /* root mean square error; INFINITY if O or the oracle is not finite */
+    double standard_error; /* of rmse, from how the heads' mean squares differ; 0 for one head */
+};
 
 /* Bytes of memory that one thread needs for the case, about. */
 double fa_precision_bytes(const struct fa_precision_case *setting);
 
 /*
- * The errors of each of recipes[n] on the same inputs. Neighbouring recipes that round the inputs
- * alike share that work.
+ * The errors of each of recipes[n] on the same inputs: errors[n] by recipe and reference, of which
+ * those with `wanted` are computed and the others all zero. Neighbouring recipes that round the
+ * inputs alike share that work, and equal ones all of it.
  * Errors: those of fa_precision_check; FA_BAD_ARGUMENT for a case outside its domain, FA_TOO_LARGE,
  * FA_NO_MEMORY, FA_CANCELLED. errors[n] is untouched then.
  */
 enum fa_status fa_precision_measure(const struct fa_precision_case *setting,
                                     const struct fa_precision_recipe *recipes, int n,
-                                    unsigned references, struct fa_precision_error *errors,
+                                    const bool wanted[FA_REFERENCE_COUNT],
+                                    struct fa_precision_error (*errors)[FA_REFERENCE_COUNT],
                                     struct fa_error *error);
 
 #ifdef __cplusplus

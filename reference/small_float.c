@@ -152,16 +152,18 @@ void fa_format_round_all(enum fa_format format, enum fa_overflow overflow, doubl
     round_all(&rounding, values, n);
 }
 
-/* The pattern of an 8-bit format for a value that is one of its finite ones: in units of the
- * smallest subnormal a value of exponent e is (8 or 4 + fraction) 2^(e - exponent_min). */
+/* The pattern of an 8-bit format for a value that is one of its finite ones: a subnormal is its
+ * number of the smallest one, and the leading bit of a normal value's significand carries into the
+ * exponent, which is therefore one less before. */
 static uint8_t pack(enum fa_format format, double value)
 {
     const struct shape *shape = &shapes[format];
     unsigned sign = signbit(value) ? 0x80 : 0;
     int exponent;
     double magnitude = fabs(value);
+    double units = ldexp(magnitude, shape->fraction_bits - shape->exponent_min);
     if (magnitude < ldexp(1, shape->exponent_min))
-        return (uint8_t)(sign | (unsigned)ldexp(magnitude, shape->fraction_bits - shape->exponent_min));
+        return (uint8_t)(sign | (unsigned)units);
     double fraction = frexp(magnitude, &exponent); /* in [1/2, 1) */
     unsigned significand = (unsigned)ldexp(fraction, shape->fraction_bits + 1);
     unsigned biased = (unsigned)(exponent - 1 - shape->exponent_min);

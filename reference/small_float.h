@@ -15,8 +15,9 @@
  * Every conversion from double rounds once, to nearest, ties to even; subnormals and the sign of
  * zero are kept. A value overflows if it is past the largest one after rounding with an unbounded
  * exponent: past 464 for e4m3 (464 itself is a tie, whose even side is 448), from 61440 on for e5m2
- * (a tie whose even side is the infinity). The 8-bit formats then do as asked: the column above, or the largest value with the
- * sign, which is how GPUs convert; infinities overflow like finite values. A NaN stays a NaN.
+ * (a tie whose even side is the infinity). The 8-bit formats then do as asked: the column above, or
+ * the largest value with the sign, which is how GPUs convert; infinities overflow like finite
+ * values. A NaN stays a NaN.
  */
 #ifndef FA_SMALL_FLOAT_H
 #define FA_SMALL_FLOAT_H

@@ -273,7 +273,7 @@ static void square_product_s(struct fa_port *port, int64_t head, int64_t i)
         fa_at(port, head, i, j);
         fa_step(port, S_SCORE);
         fa_compute(port, FA_OP_START_S);
-        /* Before each chunk: S_ij is scale Q_i K_j^T over the columns before it. */
+        /* Before each chunk: S_ij is Q_i K_j^T over the columns before it. */
         for (int64_t c = 0; c < chunks; c++) {
             fa_step(port, S_LOAD_Q);
             fa_load(port, FA_Q, i * br, c * width);
@@ -282,6 +282,7 @@ static void square_product_s(struct fa_port *port, int64_t head, int64_t i)
             fa_step(port, S_SCORE);
             fa_compute(port, FA_OP_SCORE_PART);
         }
+        fa_compute(port, FA_OP_SCALE_S);
         fa_step(port, S_HIDE);
         if (cut)
             fa_compute(port, FA_OP_HIDE);

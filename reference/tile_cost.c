@@ -30,6 +30,10 @@ void fa_op_account_rare(struct fa_port *port, enum fa_op op, struct fa_flops *fl
         c = tile[FA_K].rows;
         d = tile[FA_Q].columns;
         break;
+    case FA_OP_SCALE_S:
+        r = tile[FA_S].rows;
+        c = tile[FA_S].columns;
+        break;
     case FA_OP_ACCUMULATE_PART:
         dv = tile[FA_V].columns;
         break;

@@ -20,7 +20,8 @@
  *   accumulate      2 r c dv   -          -
  *   finish          -          -          r dv + 2 r                O / l; ln l and its sum with m
  *   finish_stats    -          -          2 r
- *   score_part      2 r c w    -          r c                       w columns of d; the scale
+ *   score_part      2 r c w    -          -                         w columns of d
+ *   scale_s         -          -          r c                       the scale
  *   accumulate_part 2 r c w    -          -                         w columns of dv
  *   weights         -          r c        r c                       s - LSE
  *   dropout(_dp)    -          -          r c                       the factor of what is kept
@@ -133,6 +134,8 @@ static inline void fa_op_cost(enum fa_op op, uint64_t r, uint64_t c, uint64_t d,
         return;
     case FA_OP_SCORE_PART: /* d is the part's width here, */
         flops->matmul += 2 * rc * d;
+        return;
+    case FA_OP_SCALE_S:
         flops->other += rc;
         return;
     case FA_OP_ACCUMULATE_PART: /* and dv here */

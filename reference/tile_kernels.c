@@ -123,6 +123,17 @@ static void start_s(struct fa_port *port)
     fill(port, FA_S, 0);
 }
 
+static void scale_s(struct fa_port *port)
+{
+    struct fa_tile *s = &port->tile[FA_S];
+    bool f64 = port->compute_type == FA_F64;
+    /* The factor is rounded to the compute type, as in the other products with it. */
+    double scale = f64 ? port->run->problem.scale : (float)port->run->problem.scale;
+    for (int64_t c = 0; c < s->columns; c++)
+        for (int64_t r = 0; r < s->rows; r++)
+            set(port, s, r, c, get(port, s, r, c) * scale);
+}
+
 static void start_delta(struct fa_port *port)
 {
     fill(port, FA_DELTA, 0);
@@ -235,6 +246,7 @@ static kernel *const kernels_f32[FA_OP_COUNT] = {
     [FA_OP_DROPOUT] = drop_p,
     [FA_OP_START_S] = start_s,
     [FA_OP_SCORE_PART] = fa_product_score_part_f32,
+    [FA_OP_SCALE_S] = scale_s,
     [FA_OP_ACCUMULATE_PART] = fa_product_accumulate_f32,
     [FA_OP_KEEP] = keep,
     [FA_OP_START_DQ] = start_dq,
@@ -271,6 +283,7 @@ static kernel *const kernels_f64[FA_OP_COUNT] = {
     [FA_OP_DROPOUT] = drop_p,
     [FA_OP_START_S] = start_s,
     [FA_OP_SCORE_PART] = fa_product_score_part_f64,
+    [FA_OP_SCALE_S] = scale_s,
     [FA_OP_ACCUMULATE_PART] = fa_product_accumulate_f64,
     [FA_OP_KEEP] = keep,
     [FA_OP_START_DQ] = start_dq,

@@ -32,7 +32,7 @@ void fa_product_score_f32(struct fa_port *port);
 void fa_product_score_f64(struct fa_port *port);
 void fa_product_accumulate_f32(struct fa_port *port);
 void fa_product_accumulate_f64(struct fa_port *port);
-void fa_product_score_part_f32(struct fa_port *port); /* S += scale Q K^T */
+void fa_product_score_part_f32(struct fa_port *port); /* S += Q K^T */
 void fa_product_score_part_f64(struct fa_port *port);
 
 /* The backward products: dP = dO V^T; dV += P^T dO; dQ += scale dS K; dK += scale dS^T Q. */

@@ -202,16 +202,15 @@ static void count_standard(struct sim_head_counts *c, const struct fa_problem *p
     }
 }
 
-/* Chunks of Br columns: Q is read for each key tile, P for each chunk of O, S scaled at each. */
+/* Chunks of Br columns: Q is read for each key tile, P for each chunk of O. */
 static void count_square_tiling(struct sim_head_counts *c, const struct fa_problem *p,
                                 const struct sim_tiling *s, const struct fa_tiles *tiles)
 {
     wide area = (wide)s->nq * (wide)s->nk;
-    wide d_chunks = (wide)sim_ceiling(p->d, s->br), dv_chunks = (wide)sim_ceiling(p->dv, s->br);
+    wide dv_chunks = (wide)sim_ceiling(p->dv, s->br);
     count_standard(c, p, s, tiles);
     c->read[FA_Q] = (wide)s->tc * (wide)s->nq * s->d;
     c->read[FA_P] += (dv_chunks - 1) * area;
-    c->other += (d_chunks - 1) * area;
 }
 
 static void count_flash1(struct sim_head_counts *c, const struct fa_problem *p, const struct sim_tiling *s,

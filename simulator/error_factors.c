@@ -8,7 +8,7 @@ double sim_error_factor(const struct sim_result *result)
     bool rounds = result->problem.dtype == FA_F16 || result->problem.dtype == FA_BF16;
     if (!rounds || result->problem.nk == 0)
         return 1;
-    if (result->algorithm == &fa_standard && result->problem.bias)
+    if (result->algorithm->stores_scores && result->problem.bias)
         return 2; /* S is stored once before the bias and once after it */
     if (result->algorithm != &fa_flash1)
         return 1;
@@ -22,9 +22,9 @@ static double backward_factor(const struct sim_result *result)
     double factor = 1;
     if (p->dtype != FA_F16 && p->dtype != FA_BF16)
         return 1;
-    if (result->algorithm == &fa_standard && p->bias)
+    if (result->algorithm->stores_scores && p->bias)
         factor *= 2;
-    if (result->algorithm == &fa_standard && p->dropout_p > 0)
+    if (result->algorithm->stores_scores && p->dropout_p > 0)
         factor *= 2;
     return factor;
 }

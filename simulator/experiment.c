@@ -122,19 +122,6 @@ static enum fa_status bound_pass(const struct sim_experiment *experiment,
     return status;
 }
 
-enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, struct fa_tiles *tiles,
-                                    struct fa_error *error)
-{
-    const struct fa_algorithm *forward = experiment->algorithm;
-    uint64_t rule = experiment->machine.sram_bytes;
-    if (rule == 0)
-        return fa_fail(error, FA_BAD_ARGUMENT, "an SRAM of 0 bytes: expected 1 or more");
-    return sim_tiles_choose(&experiment->tiles,
-                            experiment->pass == SIM_FORWARD ? forward : forward->backward,
-                            &experiment->problem, experiment->lift_capacity ? 0 : rule, rule, tiles,
-                            error);
-}
-
 /* Everything that is known before the run. */
 static enum fa_status plan(const struct sim_experiment *experiment, struct sim_result *result,
                            struct fa_error *error)
@@ -144,11 +131,6 @@ static enum fa_status plan(const struct sim_experiment *experiment, struct sim_r
     bool backward = experiment->pass != SIM_FORWARD;
     enum fa_status status = fa_problem_check(problem, error);
 
-    if (status == FA_OK && backward && !forward->backward)
-        status = fa_fail(error, FA_UNSUPPORTED,
-                         "%s has a forward pass alone: give --pass forward, or standard, flash1, "
-                         "flash2 or fused-save-p",
-                         forward->name);
     if (status == FA_OK && experiment->trace && experiment->pass == SIM_BOTH)
         status = fa_fail(error, FA_UNSUPPORTED,
                          "a trace holds one pass: give --pass forward or --pass backward");
@@ -183,10 +165,11 @@ static enum fa_status make_trace(const struct sim_experiment *experiment,
     struct sim_trace_header header = experiment->trace_header;
     header.algorithm = experiment->pass == SIM_BACKWARD ? experiment->algorithm->backward
                                                         : experiment->algorithm;
+    header.forward = experiment->pass == SIM_BACKWARD ? experiment->algorithm : NULL;
     header.problem = experiment->problem;
     header.has_mask = header.problem.mask != NULL;
     header.has_bias = header.problem.bias != NULL;
-    header.problem.mask = header.problem.bias = NULL;
+    header.has_keep = header.problem.dropout_keep != NULL;
     header.tiles = result->tiles;
     header.sram_bytes = experiment->lift_capacity ? 0 : experiment->machine.sram_bytes;
     memcpy(header.machine, experiment->machine.name, sizeof header.machine);
@@ -318,46 +301,96 @@ static void fill_nan(const struct fa_tensor *tensor)
                     fa_tensor_set(tensor, b, h, r, c, NAN);
 }
 
-enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
-                                     void (*look)(void *context, struct sim_memory *memory),
-                                     void *context, struct fa_error *error)
+/* Executes the pass up to the position and hands over its memory. */
+static enum fa_status replay_pass(const struct sim_experiment *experiment,
+                                  const struct fa_algorithm *algorithm, const struct fa_run *run,
+                                  uint64_t position,
+                                  void (*look)(void *context, struct sim_memory *memory),
+                                  void *context, struct fa_error *error)
 {
-    struct sim_result planned;
     struct sim_memory memory;
     struct fa_port *port = &memory.port;
-    struct fa_run run;
-    enum fa_status status;
+    enum fa_status status = FA_OK;
+    bool refused = false;
 
-    assert(experiment->mode == SIM_COUNTED && experiment->pass == SIM_FORWARD);
-    memset(&planned, 0, sizeof planned);
-    status = plan(experiment, &planned, error);
-    if (status != FA_OK)
-        return status;
-    fill_nan(experiment->o);
-    if (experiment->lse)
-        fill_nan(experiment->lse);
-    status = fa_run_open(&run, experiment->algorithm, &experiment->problem, &planned.tiles,
-                         experiment->q, experiment->k, experiment->v, experiment->o,
-                         experiment->lse, false, error);
-    if (status != FA_OK)
-        return status;
-    sim_memory_open(&memory, &run, experiment->mode,
+    sim_memory_open(&memory, run, experiment->mode,
                     experiment->lift_capacity ? 0 : experiment->machine.sram_bytes, NULL);
     memory.stop_after = position;
     if (position > 0) {
-        status = fa_execute(experiment->algorithm, &port, 1,
-                            experiment->problem.batch * experiment->problem.heads, NULL, error);
-        /* Stopping where it was asked to is what this is for. */
-        if (status == FA_CANCELLED || (status == FA_DOES_NOT_FIT && memory.events == position))
+        status = fa_execute(algorithm, &port, 1,
+                            fa_execution_heads(algorithm, &experiment->problem), NULL, error);
+        /* Stopping where it was asked to is what this is for; a refusal is a trace's last event. */
+        refused = status == FA_DOES_NOT_FIT && memory.events + 1 == position;
+        if (status == FA_CANCELLED || refused)
             status = FA_OK;
     }
-    if (status == FA_OK && memory.events < position)
+    if (status == FA_OK && memory.events < position && !refused)
         status = fa_fail(error, FA_BAD_ARGUMENT,
                          "position %" PRIu64 " of a run of %" PRIu64 " events", position,
                          memory.events);
     if (status == FA_OK)
         look(context, &memory);
     sim_memory_close(&memory);
-    fa_run_close(&run);
+    return status;
+}
+
+/* The run that the replayed pass executes on: of a backward pass, what the forward one left. */
+static enum fa_status open_replay(const struct sim_experiment *experiment,
+                                  struct sim_result *planned, struct fa_run *forward,
+                                  struct fa_run *backward, struct fa_error *error)
+{
+    const struct sim_experiment *e = experiment;
+    bool both = e->pass == SIM_BACKWARD;
+    struct fa_tiles tiles;
+    enum fa_status status = tiles_of_pass(e, e->algorithm, &planned->tiles, &tiles, error);
+    if (status == FA_OK)
+        status = fa_run_open(forward, e->algorithm, &e->problem, &tiles, e->q, e->k, e->v, e->o,
+                             e->lse, both, error);
+    if (status != FA_OK || !both)
+        return status;
+    status = run_forward(e, forward, NULL, planned, error);
+    if (status == FA_OK)
+        status = tiles_of_pass(e, e->algorithm->backward, &planned->tiles, &tiles, error);
+    if (status == FA_OK)
+        status = fa_run_open_backward(backward, e->algorithm->backward, forward, &tiles, e->dout,
+                                      e->dq, e->dk, e->dv, error);
+    if (status != FA_OK)
+        fa_run_close(forward);
+    return status;
+}
+
+enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
+                                     void (*look)(void *context, struct sim_memory *memory),
+                                     void *context, struct fa_error *error)
+{
+    struct sim_experiment unwatched = *experiment;
+    struct sim_result planned;
+    struct fa_run forward, backward;
+    bool both = experiment->pass == SIM_BACKWARD;
+    enum fa_status status;
+
+    assert(experiment->mode == SIM_COUNTED && experiment->pass != SIM_BOTH);
+    unwatched.watch = NULL;
+    memset(&planned, 0, sizeof planned);
+    status = plan(&unwatched, &planned, error);
+    if (status != FA_OK)
+        return status;
+    const struct fa_tensor *const outputs[] = {experiment->o, experiment->lse, experiment->dq,
+                                               experiment->dk, experiment->dv};
+    for (int n = 0; n < (both ? 5 : 2); n++)
+        if (outputs[n])
+            fill_nan(outputs[n]);
+    status = open_replay(&unwatched, &planned, &forward, &backward, error);
+    if (status != FA_OK)
+        return status;
+    if (both) {
+        status = replay_pass(&unwatched, experiment->algorithm->backward, &backward, position, look,
+                             context, error);
+        fa_run_close(&backward);
+    } else {
+        status = replay_pass(&unwatched, experiment->algorithm, &forward, position, look, context,
+                             error);
+    }
+    fa_run_close(&forward);
     return status;
 }

@@ -59,16 +59,17 @@ struct sim_result {
 };
 
 /*
- * Chooses the tiles (with a backward pass: for that one, which needs more on chip; both passes then
- * have them), bounds the counters, runs, sums the workers' counters.
- * Errors: FA_BAD_ARGUMENT, FA_UNSUPPORTED (a trace of both passes), FA_TOO_LARGE (a counter), FA_NO_MEMORY, FA_CANCELLED, FA_DOES_NOT_FIT
- * with what is live, what is missing, what the pass needs in all, and the largest tile that fits.
+ * Chooses the tiles (with a backward pass: for that one; of both passes, for the forward one where
+ * those do not fit it; both then have them), bounds the counters, runs, sums the workers' counters.
+ * Errors: FA_BAD_ARGUMENT, FA_UNSUPPORTED (a trace of both passes, a backward pass that there is
+ * not), FA_TOO_LARGE (a counter), FA_NO_MEMORY, FA_CANCELLED, FA_DOES_NOT_FIT with what is live,
+ * what is missing, what the pass needs in all, and the largest tile that fits.
  */
 enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
                                   struct sim_result *result, struct fa_error *error);
 
-/* The tiles that sim_experiment_run would choose. They do not depend on the problem's masks, so a block
- * mask of their size can be made before the run. Errors: those of the choice. */
+/* The tiles that sim_experiment_run would choose. They do not depend on the problem's masks, so a
+ * block mask of their size can be made before the run. Errors: those of the choice. */
 enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, struct fa_tiles *tiles,
                                     struct fa_error *error);
 
@@ -79,7 +80,8 @@ double sim_error_factor(const struct sim_result *result);
  * The same for dQ, and for dK and dV (see check_gradients.h), above 1 in 16 bits alone:
  *   dQ       sqrt(Tc): the flash passes round it at each of its stores
  *   dK, dV   sqrt(g): rounded at the store of each head of a group of g
- *   all      flash1 times sqrt(Tc) for the O that delta is made of (dQ then has it once, not twice);
+ *   all      flash1 times sqrt(Tc) for the O that delta is made of (dQ then has it once, not
+ *   twice);
  *            standard times 2 where the score was stored twice (a bias), and with dropout, where
  *            dP is
  */
@@ -87,8 +89,12 @@ double sim_error_factor_dq(const struct sim_result *result);
 double sim_error_factor_dkv(const struct sim_result *result);
 
 /*
- * Runs the experiment again up to and including event `position - 1` and hands the memory, with
- * its tiles' cells, to `look`. o and lse hold what HBM held then (NaN where nothing was written).
+ * Runs the experiment's pass again up to and including event `position - 1` of its trace and hands
+ * the memory, with its tiles' cells, to `look`. Of a forward pass o, and lse where the algorithm
+ * stores it, hold what HBM held then (NaN where nothing was written); of a backward one dq, dk and
+ * dv do, and o and lse are whole: the forward pass, which has no event, ran before. Needs: mode
+ * SIM_COUNTED, one pass.
+ * Errors: those of sim_experiment_run; FA_BAD_ARGUMENT past the last event.
  */
 enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
                                      void (*look)(void *context, struct sim_memory *memory),

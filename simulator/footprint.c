@@ -25,7 +25,8 @@ static void kept(const struct fa_algorithm *algorithm, const struct fa_problem *
         *per_row += statistic;
 }
 
-/* What the backward pass reads of what the forward pass made, per element of the scores and per row. */
+/* What the backward pass reads of what the forward pass made, per element of the scores and per
+ * row. */
 static wide kept_for_backward(const struct fa_algorithm *algorithm, const struct fa_problem *p)
 {
     wide dtype = fa_dtype_bytes(p->dtype), statistic = fa_dtype_bytes(fa_hbm_format(p, FA_LSE));

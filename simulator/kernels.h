@@ -1,10 +1,10 @@
 /*
- * A result as a GPU would run it: one kernel a phase of its algorithm, launched over all heads, each
- * unit (an outer iteration of one head, or of a K/V head's group) a block of threads. What the L2
- * and the time model share; it executes nothing.
+ * A result as a GPU would run it: one kernel a phase of its algorithm, launched over all heads,
+ * each unit (an outer iteration of one head, or of a K/V head's group) a block of threads. What
+ * the L2 and the time model share; it executes nothing.
  *
- * A kernel begins when the one before it has ended, as in one stream. Phases without units (no bias,
- * no dropout) are no kernels.
+ * A kernel begins when the one before it has ended, as in one stream. Phases without units (no
+ * bias, no dropout) are no kernels.
  */
 #ifndef SIM_KERNELS_H
 #define SIM_KERNELS_H
@@ -25,8 +25,7 @@ struct sim_kernel {
     int run;              /* of sim_kernels: 0 forward, 1 backward */
     int phase;
     int64_t units;        /* of one launched head */
-    int64_t group_heads;  /* launched heads a K/V head: 1 where the units are of a group, whatever its
-                           * heads */
+    int64_t group_heads;  /* launched heads a K/V head: 1 where the units are of a group */
     uint64_t blocks;      /* over all heads */
     uint64_t slots;       /* blocks that all SMs hold at a time */
     uint64_t blocks_per_sm;
@@ -44,7 +43,8 @@ struct sim_kernels {
  * The kernels of a result, whose mask, bias, keep and block mask must still be there (of tensors
  * their shapes). `fill`: an SM holds as many blocks as its memory does of the pass's live bytes (at
  * least one, at most SIM_BLOCKS_PER_SM); else one.
- * Errors: FA_UNSUPPORTED (a machine whose number of SMs is not known), FA_TOO_LARGE, FA_BAD_ARGUMENT.
+ * Errors: FA_UNSUPPORTED (a machine whose number of SMs is not known), FA_TOO_LARGE,
+ * FA_BAD_ARGUMENT.
  */
 enum fa_status sim_kernels_open(struct sim_kernels *kernels, const struct sim_result *result,
                                 bool fill, struct fa_error *error);

@@ -7,19 +7,15 @@
 
 #include "simulator/l2_units.h"
 
-/* Loads and stores that records are kept of: 24 bytes each. */
-static const uint64_t kept_most = UINT64_C(1) << 24;
-
 /* A unit as it was recorded, for the blocks of all heads. */
 struct record {
     struct sim_l2_unit unit;
-    uint32_t users; /* blocks in flight that play it */
     bool made;
 };
 
 /* A block in flight: what it still has to do. */
 struct slot {
-    struct record *record; /* NULL: no block */
+    const struct record *record; /* NULL: no block */
     size_t next;
     int64_t head; /* the first query head of the block */
 };
@@ -32,7 +28,6 @@ struct launch {
     struct sim_l2_cache *cache;
     const struct sim_l2_options *options;
     struct record *record; /* [kernel->units] */
-    uint64_t kept;         /* events in all records */
     struct slot *slot;
     uint64_t n_slots;
     int64_t heads, blocks, next;
@@ -50,46 +45,23 @@ static uint64_t all_most(const struct sim_l2_options *options)
     return options->most_accesses ? options->most_accesses : SIM_L2_ACCESSES;
 }
 
-/* Loads and stores of one head: recording one takes several times as long as playing it. */
+/* Loads and stores of one head: recording one takes several times as long as playing it,
+ * and records of all its units are kept, 24 bytes each. */
 static uint64_t head_most(const struct sim_l2_options *options)
 {
     return all_most(options) / 8;
 }
 
-/* Records that no block plays go when there is too much of them. */
-static void drop_records(struct launch *launch)
-{
-    for (int64_t u = 0; u < launch->kernel->units; u++) {
-        struct record *record = &launch->record[u];
-        if (!record->made || record->users > 0)
-            continue;
-        launch->kept -= record->unit.n;
-        free(record->unit.event);
-        *record = (struct record){{NULL, 0, 0}, 0, false};
-    }
-}
-
+/* All records together are no more than the events of one head, which were counted before. */
 static enum fa_status record_unit(struct launch *launch, int64_t index, struct fa_error *error)
 {
     struct record *record = &launch->record[index];
-    if (record->made)
-        return FA_OK;
-    enum fa_status status = sim_l2_unit_record(&record->unit, launch->grid, launch->kernel, index,
-                                               head_most(launch->options), error);
-    if (status != FA_OK)
-        return status;
-    record->made = true;
-    record->users++; /* not to be dropped at once */
-    launch->kept += record->unit.n;
-    if (launch->kept > kept_most)
-        drop_records(launch);
-    record->users--;
-    if (launch->kept > 2 * kept_most)
-        return fa_fail(error, FA_TOO_LARGE,
-                       "the blocks in flight have more than %" PRIu64
-                       " loads and stores: too many for the L2 model",
-                       2 * kept_most);
-    return FA_OK;
+    enum fa_status status = FA_OK;
+    if (!record->made)
+        status = sim_l2_unit_record(&record->unit, launch->grid, launch->kernel, index,
+                                    head_most(launch->options), error);
+    record->made = status == FA_OK;
+    return status;
 }
 
 /* Gives the slot the next block that has anything to do. Leaves it without one at the end. */
@@ -106,7 +78,6 @@ static enum fa_status refill(struct launch *launch, struct slot *slot, struct fa
             return status;
         if (launch->record[index].unit.n == 0)
             continue;
-        launch->record[index].users++;
         slot->record = &launch->record[index];
         slot->next = 0;
         slot->head = head * (launch->kernels->group / kernel->group_heads);
@@ -160,10 +131,8 @@ static enum fa_status take_turns(struct launch *launch, struct fa_error *error)
         any = false;
         for (uint64_t s = 0; s < launch->n_slots && status == FA_OK; s++) {
             struct slot *slot = &launch->slot[s];
-            if (slot->record && slot->next == slot->record->unit.n) {
-                slot->record->users--;
+            if (slot->record && slot->next == slot->record->unit.n)
                 slot->record = NULL;
-            }
             if (!slot->record)
                 status = refill(launch, slot, error);
             if (!slot->record)
@@ -292,7 +261,6 @@ static enum fa_status run_pass(const struct sim_kernels *kernels, int run, struc
         launch->heads = window * kernel->group_heads;
         launch->blocks = launch->heads * kernel->units;
         launch->next = 0;
-        launch->kept = 0;
         status = run_kernel(launch, error);
         if (k + 1 == kernels->n || kernels->kernel[k + 1].run != run) {
             uint64_t stored = cache.traffic.dram_write_bytes;

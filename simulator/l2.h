@@ -1,16 +1,17 @@
 /*
- * The third level: an L2 between the SMs and DRAM. It predicts what of the counted traffic, which is
- * that between L2 and the SMs, gets as far as DRAM.
+ * The third level: an L2 between the SMs and DRAM. It predicts what of the counted traffic, which
+ * is that between L2 and the SMs, gets as far as DRAM.
  *
  * The assumptions, all of them:
- *   A block of threads is one unit of the algorithm (flash2: a row block of a head; flash1: a head;
- *   standard: a block of one of its steps). Each phase is a kernel, which begins when the one before
- *   it has ended. Every SM holds one block, or as many as its memory does. Blocks start in launch
- *   order as slots come free; those in flight take turns, one load or store each.
+ *   A block of threads is one unit of the algorithm (flash2: a row block of a head; flash1: a
+ *   head; standard: a block of one of its steps). Each phase is a kernel, which begins when the
+ *   one before it has ended. Every SM holds one block, or as many as its memory does. Blocks start
+ *   in launch order as slots come free; those in flight take turns, one load or store each.
  *   The L2 is one fully associative cache of machine.l2_bytes, shared by all, least recently used
- *   out first, of sectors (l2_units.h): the pieces that the pass's tiles cut its tensors into. Stores
- *   are written back: they reach DRAM when their sector is evicted, or in a flush at the end of the
- *   pass. Each pass finds it empty. Not modelled: sets, partitions, compression, L1, prefetch.
+ *   out first, of sectors (l2_units.h): the pieces that the pass's tiles cut its tensors into.
+ *   Stores are written back: they reach DRAM when their sector is evicted, or in a flush at the
+ *   end of the pass. Each pass finds it empty. Not modelled: sets, partitions, compression, L1,
+ *   prefetch.
  *   Every head has an S, a P and so on of its own, as in a batched implementation.
  */
 #ifndef SIM_L2_H
@@ -48,25 +49,25 @@ struct sim_l2_options {
 
 /* Bytes, over all heads. */
 struct sim_l2 {
-    struct sim_l2_traffic total; /* l2_to_sm_bytes are the counted reads, sm_to_l2_bytes the writes */
-    struct sim_l2_traffic kernel[SIM_KERNELS]; /* in the order of sim_kernels; a flush is the last's */
+    struct sim_l2_traffic total; /* its SM side is the counted reads and writes */
+    struct sim_l2_traffic kernel[SIM_KERNELS]; /* in their order; the last has the flush */
     int n_kernels;
     uint64_t flushed_bytes; /* of dram_write_bytes: what lay in L2 at the end of a pass */
     uint64_t l2_bytes;
     uint64_t blocks, blocks_in_flight; /* over all kernels; the most of a kernel at a time */
     uint64_t blocks_per_sm;            /* the most of a kernel */
     enum sim_l2_order order;
-    int64_t heads, heads_simulated; /* fewer than all: the first so many, and every figure scaled */
+    int64_t heads, heads_simulated; /* fewer than all: the first so many, and all is scaled */
 };
 
 /*
  * Predicts the DRAM traffic of a result: of its algorithm, pass, problem, tiles and machine (see
  * sim_kernels_open); its counters are not used, so that they can be compared. options may be NULL.
  *
- * Heads are scaled where all of them are too many accesses: the window is at least four times the L2
- * and two rounds of blocks, so that it does not see a cache that only the cut made large.
- * Errors: FA_UNSUPPORTED (the machine's L2 or number of SMs is not known), FA_TOO_LARGE (even a window
- * is too much), FA_NO_MEMORY, FA_CANCELLED; FA_BAD_ARGUMENT.
+ * Heads are scaled where all of them are too many accesses: the window is at least four times the
+ * L2 and two rounds of blocks, so that it does not see a cache that only the cut made large.
+ * Errors: FA_UNSUPPORTED (the machine's L2 or number of SMs is not known), FA_TOO_LARGE (even a
+ * window is too much), FA_NO_MEMORY, FA_CANCELLED; FA_BAD_ARGUMENT.
  */
 enum fa_status sim_l2_predict(const struct sim_result *result, const struct sim_l2_options *options,
                               struct sim_l2 *l2, struct fa_error *error);

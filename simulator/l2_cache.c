@@ -1,5 +1,5 @@
-/* Sectors lie in one array, named by index: a doubly linked list in the order of use, and chains of a
- * hash table that doubles as it fills. */
+/* Sectors lie in one array, named by index: a doubly linked list in the order of use, and chains of
+ * a hash table that doubles as it fills. */
 #include "simulator/l2_cache.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * A cache between the SMs and DRAM: fully associative, least recently used first out, write-back.
  *
  * What it holds are sectors, each of its own size, read and written as a whole: a store needs no
- * fetch before it, and goes to DRAM when its sector leaves, or in the flush. A sector that is larger
- * than the cache goes past it.
+ * fetch before it, and goes to DRAM when its sector leaves, or in the flush. A sector that is
+ * larger than the cache goes past it.
  */
 #ifndef SIM_L2_CACHE_H
 #define SIM_L2_CACHE_H

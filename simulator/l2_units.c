@@ -17,6 +17,7 @@ struct watcher {
     bool touched[FA_HBM_TENSORS];                                  /* see_cuts */
     struct sim_l2_unit *unit;                                      /* see_event */
     uint64_t seen, most;
+    uint64_t heads; /* that what is executed stands for */
 };
 
 static void watcher_alloc(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int64_t columns)
@@ -39,8 +40,8 @@ static void move(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_
         return;
     if (++watcher->seen > watcher->most) {
         port->status = fa_fail(&port->error, FA_TOO_LARGE,
-                               "more than %" PRIu64 " loads and stores of a head, or of one unit: "
-                               "too many for the L2 model: take larger tiles or a smaller problem",
+                               "more than %" PRIu64 " loads and stores a head: too many for the "
+                               "L2 model: take larger tiles or a smaller problem",
                                watcher->most);
         return;
     }
@@ -97,7 +98,8 @@ static void watcher_open(struct watcher *watcher, struct sim_l2_grid *grid, uint
     watcher->most = most;
 }
 
-/* Executes the units for one K/V head of all kernels of the run. */
+/* Executes the units of all kernels of the run: of one head, which stands for those of its group
+ * (`heads`), or of one group. */
 static enum fa_status watch_group(struct watcher *watcher, const struct sim_kernels *kernels,
                                   int run, struct fa_error *error)
 {
@@ -106,9 +108,9 @@ static enum fa_status watch_group(struct watcher *watcher, const struct sim_kern
         const struct sim_kernel *kernel = &kernels->kernel[k];
         if (kernel->run != run)
             continue;
-        for (int64_t head = 0; head < kernel->group_heads; head++)
-            for (int64_t u = 0; u < kernel->units && port->status == FA_OK; u++)
-                kernel->algorithm->unit(port, kernel->phase, head, u);
+        watcher->heads = (uint64_t)kernel->group_heads;
+        for (int64_t u = 0; u < kernel->units && port->status == FA_OK; u++)
+            kernel->algorithm->unit(port, kernel->phase, 0, u);
     }
     if (port->status != FA_OK && error)
         *error = port->error;
@@ -142,8 +144,8 @@ static void see_accesses(struct watcher *watcher, enum fa_tensor_id id, const st
 {
     struct sim_l2_event event = event_of(watcher->grid, id, tile, row, column);
     (void)store;
-    watcher->grid->group_accesses +=
-        (uint64_t)(event.row_end - event.row) * (event.column_end - event.column);
+    watcher->grid->group_accesses += (uint64_t)(event.row_end - event.row) *
+                                     (event.column_end - event.column) * watcher->heads;
 }
 
 static void see_event(struct watcher *watcher, enum fa_tensor_id id, const struct fa_tile *tile,

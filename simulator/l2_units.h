@@ -1,13 +1,13 @@
 /*
  * What the units of an algorithm load and store, as sectors that an L2 can hold.
  *
- * Units are plain functions that run to their end, so the loads and stores of one are recorded from
- * its own execution, on a port without data, and played back when a block of threads takes its
- * turn. Heads differ in nothing that is counted, so a record serves every head.
+ * Units are plain functions that run to their end: the loads and stores of one are recorded
+ * from its own execution, on a port without data, and played back when a block of threads takes
+ * its turn. Heads differ in nothing that is counted, so a record serves every head.
  *
- * A sector is a rectangle of one head's matrix. Each axis of a tensor is cut wherever a tile of some
- * load or store of the pass begins or ends; a tile is then a whole number of sectors, whatever the
- * steps cut it into, and its bytes are counted exactly.
+ * A sector is a rectangle of one head's matrix. Each axis of a tensor is cut wherever a tile of
+ * some load or store of the pass begins or ends; a tile is then a whole number of sectors, whatever
+ * the steps cut it into, and its bytes are counted exactly.
  */
 #ifndef SIM_L2_UNITS_H
 #define SIM_L2_UNITS_H
@@ -49,8 +49,9 @@ struct sim_l2_unit {
 };
 
 /*
- * Cuts the tensors of kernels->run[run] by executing the units of its kernels for one K/V head. At
- * most `most` loads and stores are looked at. Errors: FA_TOO_LARGE, FA_NO_MEMORY.
+ * Cuts the tensors of kernels->run[run] by executing the units of its kernels for one head (where
+ * they are of a group, for one group). At most `most` loads and stores are looked at.
+ * Errors: FA_TOO_LARGE, FA_NO_MEMORY.
  */
 enum fa_status sim_l2_grid_open(struct sim_l2_grid *grid, const struct sim_kernels *kernels,
                                 int run, uint64_t most, struct fa_error *error);

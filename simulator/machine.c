@@ -14,9 +14,9 @@
 /*
  * Datasheets give memory in "GB" that are 2^30 bytes and rates in powers of ten. The rate of the
  * on-chip memory is 32 banks x 4 bytes a clock an SM (CUDA C++ Programming Guide, shared memory)
- * at the boost clock; the A100's agrees with the "about 19 TB/s" of the FlashAttention paper. An SM's
- * special function units give 16 results a clock (the same guide, arithmetic instructions: base-2
- * exponential), here at the clock that the tensor cores' rate is stated for.
+ * at the boost clock; the A100's agrees with the "about 19 TB/s" of the FlashAttention paper. The
+ * special function units of an SM give 16 results a clock (the same guide, arithmetic instructions:
+ * base-2 exponential), here at the clock that the tensor cores' rate is stated for.
  */
 static const struct sim_machine presets[] = {
     {
@@ -30,7 +30,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 15.7e12,
         .f32_flops_per_second = 15.7e12,
         .f16_flops_per_second = 125e12,
-        .exp_per_second = 1958400e6,
+        .exp_per_second = 1958.4e9,
         .source_sram = "Tesla V100 whitepaper: L1 and shared memory of an SM together; one block "
                        "may have 98,304 of it",
         .source_sms = "Tesla V100 whitepaper, table 1",
@@ -50,7 +50,7 @@ static const struct sim_machine presets[] = {
         .hbm_bytes_per_second = 320e9,
         .f32_flops_per_second = 8.1e12,
         .f16_flops_per_second = 65e12,
-        .exp_per_second = 1017600e6,
+        .exp_per_second = 1017.6e9,
         .source_sram = "Turing whitepaper: L1 and shared memory of an SM together; one block may "
                        "have 65,536 of it",
         .source_sms = "Turing whitepaper: 2560 CUDA cores, 64 an SM",
@@ -70,7 +70,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 19e12,
         .f32_flops_per_second = 19.5e12,
         .f16_flops_per_second = 312e12,
-        .exp_per_second = 2436480e6,
+        .exp_per_second = 2436.48e9,
         .source_sram = "FlashAttention paper, section 2.1: 192 KB an SM, L1 and shared memory "
                        "together; one block may have 166,912 of it",
         .source_sms = "FlashAttention paper, section 2.1; A100 whitepaper, table 1",
@@ -92,7 +92,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 19e12,
         .f32_flops_per_second = 19.5e12,
         .f16_flops_per_second = 312e12,
-        .exp_per_second = 2436480e6,
+        .exp_per_second = 2436.48e9,
         .source_sram = "FlashAttention paper, section 2.1: 192 KB an SM, L1 and shared memory "
                        "together; one block may have 166,912 of it",
         .source_sms = "FlashAttention paper, section 2.1; A100 whitepaper, table 1",
@@ -114,7 +114,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 33.5e12,
         .f32_flops_per_second = 67e12,
         .f16_flops_per_second = 989e12,
-        .exp_per_second = 3864960e6,
+        .exp_per_second = 3864.96e9,
         .source_sram = "Hopper Tuning Guide: what one block may have, 227 KB, of the 256 KB of L1 "
                        "and shared memory of an SM",
         .source_sms = "H100 whitepaper: SXM5",
@@ -137,7 +137,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 33.5e12,
         .f32_flops_per_second = 67e12,
         .f16_flops_per_second = 989e12,
-        .exp_per_second = 3864960e6,
+        .exp_per_second = 3864.96e9,
         .source_sram = "Hopper Tuning Guide: what one block may have, 227 KB, of the 256 KB of L1 "
                        "and shared memory of an SM; an H200's driver agrees",
         .source_sms = "asked of an H200's driver (cuDeviceGetAttribute)",
@@ -161,7 +161,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 17.8e12,
         .f32_flops_per_second = 35.6e12,
         .f16_flops_per_second = 71e12,
-        .exp_per_second = 2223840e6,
+        .exp_per_second = 2223.84e9,
         .source_sram = "GA102 whitepaper: L1 and shared memory of an SM together; one block may "
                        "have 101,376 of it",
         .source_sms = "GA102 whitepaper, RTX 3090",
@@ -183,7 +183,7 @@ static const struct sim_machine presets[] = {
         .sram_bytes_per_second = 41.3e12,
         .f32_flops_per_second = 82.6e12,
         .f16_flops_per_second = 165.2e12,
-        .exp_per_second = 5160960e6,
+        .exp_per_second = 5160.96e9,
         .source_sram = "Ada whitepaper: L1 and shared memory of an SM together; one block may have "
                        "101,376 of it",
         .source_sms = "Ada whitepaper, RTX 4090",

@@ -21,6 +21,7 @@ enum fa_tensor_id sim_op_writes(enum fa_op op)
         [FA_OP_NO_WEIGHTS] = FA_P,    [FA_OP_WEIGHTS] = FA_P,
         [FA_OP_DROPOUT] = FA_P,       [FA_OP_KEEP] = FA_DROPOUT,
         [FA_OP_START_S] = FA_S,       [FA_OP_SCORE_PART] = FA_S,
+        [FA_OP_SCALE_S] = FA_S,
         [FA_OP_ACCUMULATE_PART] = FA_O,
         [FA_OP_START_DQ] = FA_DQ,     [FA_OP_START_DELTA] = FA_DELTA,
         [FA_OP_START_DKV] = FA_DV,    [FA_OP_DELTA] = FA_DELTA,
@@ -248,6 +249,7 @@ static void op_extent(const struct fa_port *port, enum fa_op op, int64_t *r, int
     case FA_OP_START_S:
     case FA_OP_SCORE:
     case FA_OP_SCORE_PART:
+    case FA_OP_SCALE_S:
     case FA_OP_BIAS:
     case FA_OP_HIDE:
     case FA_OP_MASK:

@@ -126,8 +126,8 @@ bool sim_paper_tick(struct sim_paper_work *work, double share)
 }
 
 struct sim_experiment sim_paper_experiment(const struct sim_paper_work *work,
-                                           const struct fa_algorithm *algorithm,
-                                           enum sim_pass pass, int64_t n, int64_t d)
+                                           const struct fa_algorithm *algorithm, enum sim_pass pass,
+                                           int64_t n, int64_t d)
 {
     return (struct sim_experiment){
         .algorithm = algorithm,
@@ -177,7 +177,8 @@ void sim_paper_describe(const struct sim_result *result, const char *more, char 
 }
 
 void sim_paper_blocks(struct sim_paper_work *work, const struct sim_experiment *experiment,
-                      int part, int of, struct fa_block_mask *blocks, struct sim_tile_choice *choice)
+                      int part, int of, struct fa_block_mask *blocks,
+                      struct sim_tile_choice *choice)
 {
     const struct fa_problem *p = &experiment->problem;
     uint64_t rule = experiment->machine.sram_bytes;
@@ -188,8 +189,8 @@ void sim_paper_blocks(struct sim_paper_work *work, const struct sim_experiment *
         return;
     work->status = sim_tiles_choose(
         &experiment->tiles,
-        experiment->pass == SIM_FORWARD ? experiment->algorithm : experiment->algorithm->backward, p,
-        experiment->lift_capacity ? 0 : rule, rule, &tiles, &work->error);
+        experiment->pass == SIM_FORWARD ? experiment->algorithm : experiment->algorithm->backward,
+        p, experiment->lift_capacity ? 0 : rule, rule, &tiles, &work->error);
     if (work->status)
         return;
     *blocks = (struct fa_block_mask){tiles.br, tiles.bc, (p->nq + tiles.br - 1) / tiles.br,

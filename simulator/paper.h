@@ -89,8 +89,8 @@ enum fa_status sim_paper_publish(struct sim_paper *paper, const char *id, double
 /* Exact rows that are not met. */
 int sim_paper_missed(const struct sim_paper *paper);
 
-/* A list of {id, ours, published, how, exact, pass, topic, title, unit, ratio, variant}; pass is null
- * where the row is not exact, and a number that does not exist is null. NULL without memory. */
+/* A list of {id, ours, published, how, exact, pass, topic, title, unit, ratio, variant}; pass is
+ * null where the row is not exact, and so is a number that does not exist. NULL without memory. */
 struct json_t *sim_paper_json(const struct sim_paper *paper);
 
 /* To read: a table a topic, four significant digits or whole numbers, and notes under it. */
@@ -102,9 +102,9 @@ void sim_paper_markdown(FILE *file, const struct sim_paper *paper,
 void sim_paper_csv(FILE *file, const struct sim_paper *paper);
 
 /*
- * Writes paper.md, paper.csv and, for the topics that have one, paper-TOPIC.gp and paper-TOPIC.svg in
- * the folder, which exists. Each file appears whole or not at all; without gnuplot the pictures alone
- * are missing. Errors: FA_IO, FA_MISSING_PART (all but the pictures is there).
+ * Writes paper.md, paper.csv and, for the topics that have one, paper-TOPIC.gp and paper-TOPIC.svg
+ * in the folder, which exists. Each file appears whole or not at all; without gnuplot the pictures
+ * alone are missing. Errors: FA_IO, FA_NO_MEMORY, FA_MISSING_PART (all but the pictures is there).
  */
 enum fa_status sim_paper_write(const struct sim_paper *paper,
                                const struct sim_provenance *provenance, const char *folder,

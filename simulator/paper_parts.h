@@ -1,6 +1,6 @@
 /*
- * What the topics of paper.c share: adding rows, counted runs, and where the work stands. Errors are
- * sticky: after the first one nothing is run or added.
+ * What the topics of paper.c share: adding rows, counted runs, and where the work stands. Errors
+ * are sticky: after the first one nothing is run or added.
  */
 #ifndef SIM_PAPER_PARTS_H
 #define SIM_PAPER_PARTS_H
@@ -48,10 +48,24 @@ void sim_paper_describe(const struct sim_result *result, const char *more, char 
  * columns. For the tiles; *blocks->visit is to be freed by the caller, and is NULL after an error.
  */
 void sim_paper_blocks(struct sim_paper_work *work, const struct sim_experiment *experiment,
-                      int part, int of, struct fa_block_mask *blocks, struct sim_tile_choice *tiles);
+                      int part, int of, struct fa_block_mask *blocks,
+                      struct sim_tile_choice *tiles);
+
+/*
+ * The time model's estimate for the result, in ms, with overlap; how it was made goes to text. The
+ * problem's tensors and block mask must still be there.
+ */
+double sim_paper_time(struct sim_paper_work *work, const struct sim_result *result, char *text,
+                      size_t size);
 
 /* The slope of a least-squares line through (ln x, ln y), n of them. */
 double sim_paper_slope(const double *x, const double *y, int n);
+
+/* The exact rows' workloads of Figure 2. */
+void sim_paper_figure2_standard(struct sim_paper_work *work, enum sim_pass pass,
+                                struct sim_result *result);
+void sim_paper_figure2_flash(struct sim_paper_work *work, enum sim_pass pass,
+                             struct sim_result *result);
 
 /* The topics. */
 void sim_paper_figure2(struct sim_paper_work *work);
@@ -62,11 +76,11 @@ void sim_paper_theorems(struct sim_paper_work *work);
 void sim_paper_error(struct sim_paper_work *work);
 void sim_paper_headlines(struct sim_paper_work *work);
 
-/* A value in words: whole where the unit is counted in ones, else four significant digits. */
+/* A value in words: whole from 1,000 on, below that with four significant digits; NAN is a dash. */
 enum { SIM_PAPER_VALUE_TEXT = 40 };
 const char *sim_paper_value_text(double value, char text[SIM_PAPER_VALUE_TEXT]);
 
-/* The script of the topic's figure; false, with nothing written, where it has none. */
+/* Writes the script of the topic's figure; file NULL: writes nothing. False where there is none. */
 bool sim_paper_figure_script(FILE *file, const struct sim_paper *paper, enum sim_paper_topic topic);
 
 #ifdef __cplusplus

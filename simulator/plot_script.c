@@ -185,9 +185,11 @@ static void write_titles(FILE *file, const struct sim_figure *figure)
     bool masked = problem->causal != FA_CAUSAL_NONE || problem->window_left >= 0 ||
                   problem->window_right >= 0;
 
-    fputs("set label '{/:Bold Attention, forward: counted IO against the bound}' \\\n"
-          "    at screen 0.02,0.95 left enhanced font big\n",
-          file);
+    enum sim_pass pass = figure->sample->result.pass;
+    fprintf(file,
+            "set label '{/:Bold Attention, %s: counted IO against the bound}' \\\n"
+            "    at screen 0.02,0.95 left enhanced font big\n",
+            pass == SIM_BOTH ? "forward and backward" : sim_pass_name(pass));
     fputs("set label '", file);
     write_subtitle(file, figure);
     fputs("' at screen 0.02,0.893 left noenhanced tc rgb '#404040'\n", file);

@@ -14,8 +14,8 @@ const enum fa_tensor_id *sim_report_tensors(const struct sim_result *result, int
         FA_Q, FA_K, FA_V, FA_O, FA_LSE, FA_L, FA_M, FA_S, FA_P, FA_MASK, FA_BIAS, FA_DROPOUT,
     };
     static const enum fa_tensor_id backward[] = {
-        FA_Q,  FA_K,    FA_V,    FA_O,  FA_LSE, FA_L,  FA_M,  FA_S,  FA_P,     FA_MASK,
-        FA_BIAS, FA_DO, FA_DQ, FA_DK, FA_DV, FA_DP, FA_DS, FA_DELTA, FA_DROPOUT,
+        FA_Q,    FA_K,  FA_V,  FA_O,  FA_LSE, FA_L,  FA_M,  FA_S,     FA_P,       FA_MASK,
+        FA_BIAS, FA_DO, FA_DQ, FA_DK, FA_DV,  FA_DP, FA_DS, FA_DELTA, FA_DROPOUT,
     };
     bool forward_only = result->pass == SIM_FORWARD;
     int all = forward_only ? (int)(sizeof forward / sizeof *forward)

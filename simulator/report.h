@@ -9,6 +9,7 @@
 
 #include "simulator/check_gradients.h"
 #include "simulator/experiment.h"
+#include "simulator/time_model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,10 @@ struct sim_report {
     bool checked;
     struct sim_check check;
     struct sim_check_gradients gradients; /* with a backward pass; checked tells */
+    bool estimated; /* the two models were asked; what they refused (has_...) is null */
+    bool has_l2, has_time;
+    struct sim_l2 l2;
+    struct sim_time time;
     const char *blocks; /* where the block mask comes from, such as "window:1,1"; NULL: none */
     struct sim_provenance provenance;
 };
@@ -44,6 +49,7 @@ struct sim_report {
  *   sram {peak_bytes}, footprint {input_bytes output_bytes extra_bytes}, flop {matmul exp other},
  *   tiles_visited, tiles_masked, tiles_total,
  *   bounds {compulsory_elements theta_elements floor_elements standard_elements},
+ *   l2 {dram_read_bytes dram_write_bytes l2_to_sm_bytes ...}, time {estimate_us bound_by ...},
  *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget gradient_rows gradient_keys
  *   dq_max_abs_error dk_max_abs_error dv_max_abs_error dq_budget dk_budget dv_budget pass},
  *   provenance {version command seed threads}
@@ -52,7 +58,8 @@ struct sim_report {
  * null: dropout without any (its seed is null where the mask was given, and a text of digits past
  * 2^63 - 1), blocks without a block mask, the gradients of a forward check. by_tensor has every tensor
  * of the pass, in the same order for each algorithm. check is there for an executed run alone, null
- * without a check. visited_share is of the block mask's own blocks, whatever else hides some of them.
+ * without a check. l2 and time are there where the models were asked, null where one does not apply:
+ * a machine without the figures, f64, a run too long to repeat. visited_share is of the block mask's own blocks, whatever else hides some of them.
  * NULL without memory, or where a text of the report is not UTF-8.
  */
 struct json_t *sim_report_json(const struct sim_report *report);

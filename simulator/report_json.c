@@ -62,13 +62,14 @@ static json_t *problem_json(const struct sim_report *report)
     json_t *window = windowed ? json_pack("[I,I]", (json_int_t)problem->window_left,
                                           (json_int_t)problem->window_right)
                               : json_null();
-    return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s,s:o,s:o}", "batch", (json_int_t)problem->batch,
-        "heads", (json_int_t)problem->heads, "kv_heads", (json_int_t)problem->kv_heads, "nq",
-        (json_int_t)problem->nq, "nk", (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
-        (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
-        fa_causal_name(problem->causal), "window", window, "dtype", fa_dtype_name(problem->dtype),
-        "dropout", dropout_json(problem), "blocks", blocks_json(report));
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:s,s:o,s:s,s:o,s:o}", "batch",
+                     (json_int_t)problem->batch, "heads", (json_int_t)problem->heads, "kv_heads",
+                     (json_int_t)problem->kv_heads, "nq", (json_int_t)problem->nq, "nk",
+                     (json_int_t)problem->nk, "d", (json_int_t)problem->d, "dv",
+                     (json_int_t)problem->dv, "scale", real(problem->scale), "causal",
+                     fa_causal_name(problem->causal), "window", window, "dtype",
+                     fa_dtype_name(problem->dtype), "dropout", dropout_json(problem), "blocks",
+                     blocks_json(report));
 }
 
 static json_t *hbm_json(const struct sim_result *result)
@@ -166,6 +167,9 @@ json_t *sim_report_json(const struct sim_report *report)
         put(object, "tiles_masked", integer(counters->tiles_masked)) &&
         put(object, "tiles_total", integer(result->tiles_total)) &&
         put(object, "bounds", bounds_json(&result->bounds)) &&
+        (!report->estimated ||
+         (put(object, "l2", report->has_l2 ? sim_l2_to_json(&report->l2) : json_null()) &&
+          put(object, "time", report->has_time ? sim_time_to_json(&report->time) : json_null()))) &&
         (!report->executed || put(object, "check", check_json(report))) &&
         put(object, "provenance", provenance_json(&report->provenance));
     if (!whole_object) {

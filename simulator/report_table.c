@@ -147,8 +147,9 @@ static double ratio(uint64_t part, uint64_t all)
 /* What one result takes of another, which stores P. */
 static void print_trade(FILE *file, const struct sim_result *result, const struct sim_result *other)
 {
-    fprintf(file, "  %s takes %.3f times the matmul FLOPs of %s, moves %.3f times the bytes, and "
-                  "keeps %.3g times as much\n",
+    fprintf(file,
+            "  %s takes %.3f times the matmul FLOPs of %s, moves %.3f times the bytes, and "
+            "keeps %.3g times as much\n",
             result->algorithm->name, ratio(matmul_flops(result), matmul_flops(other)),
             other->algorithm->name, ratio(sim_moved_bytes(result), sim_moved_bytes(other)),
             ratio(kept_bytes(result), kept_bytes(other)));
@@ -192,8 +193,9 @@ static void print_sparse(FILE *file, const struct sim_report *reports, int n)
         double bound = sim_sparse_bound(result);
         if (!result->has_blocks || !(bound > 0) || result->tiles_total == 0)
             continue;
-        fprintf(file, "  %s: s = %.4f of its tiles visited; Nd + s N^2 d^2/M is %.6g elements, it "
-                      "moves %.3f times that\n",
+        fprintf(file,
+                "  %s: s = %.4f of its tiles visited; Nd + s N^2 d^2/M is %.6g elements, it "
+                "moves %.3f times that\n",
                 result->algorithm->name, ratio(result->counters.tiles_visited, result->tiles_total),
                 bound, (double)sim_moved_elements(result) / bound);
     }

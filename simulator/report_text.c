@@ -243,7 +243,7 @@ static void print_bounds(FILE *file, const struct sim_result *result)
     if (result->tiles_total > 0)
         fprintf(file, "  s = %.4f of all tiles are visited%s\n",
                 (double)result->counters.tiles_visited / (double)result->tiles_total,
-                result->algorithm == &fa_standard ? ": standard skips none" : "");
+                result->algorithm->stores_scores ? ": what stores S skips none" : "");
 }
 
 static void print_gradient(FILE *file, const char *name, const struct fa_comparison *got,
@@ -299,6 +299,23 @@ static void print_check(FILE *file, const struct sim_report *report)
         print_gradients(file, &report->gradients);
 }
 
+/* What the two models make of the run; nothing where they have nothing to say. */
+static void print_estimates(FILE *file, const struct sim_report *report)
+{
+    const struct sim_l2 *l2 = &report->l2;
+    const struct sim_time *time = &report->time;
+    char read[SIM_NUMBER_TEXT], written[SIM_NUMBER_TEXT];
+    if (report->has_l2)
+        fprintf(file, "\nL2 model   predicts %s bytes read from DRAM and %s written\n",
+                sim_number_text(l2->total.dram_read_bytes, read),
+                sim_number_text(l2->total.dram_write_bytes, written));
+    if (report->has_time)
+        fprintf(file,
+                "%sTime model estimates %.4g us on the GPU, bound by %s; %.4g us without overlap\n",
+                report->has_l2 ? "" : "\n", time->estimate_us, sim_time_part_name(time->bound_by),
+                time->without_overlap_us);
+}
+
 void sim_report_text(FILE *file, const struct sim_report *report)
 {
     const struct sim_result *result = &report->result;
@@ -313,6 +330,7 @@ void sim_report_text(FILE *file, const struct sim_report *report)
     print_traffic(file, result);
     print_figures(file, result);
     print_bounds(file, result);
+    print_estimates(file, report);
     if (report->executed) {
         print_check(file, report);
         fprintf(file, "Time       %.3f s on %d thread%s\n", result->seconds,

@@ -2,8 +2,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "simulator/closed_form_parts.h"
+#include "simulator/trace_ops.h"
 
 /* Events come in chunks that never move, each with the state before its first one. */
 struct chunk {
@@ -13,6 +17,8 @@ struct chunk {
 
 struct sim_trace {
     struct sim_trace_header header;
+    struct fa_block_mask blocks; /* what header.problem.blocks points to, if there is one */
+    uint8_t *visit;
     struct chunk **chunks;
     size_t n_chunks, chunk_capacity;
     uint64_t length;
@@ -30,54 +36,36 @@ const char *sim_event_kind_name(enum sim_event_kind kind)
     return names[kind];
 }
 
-/* How an operation leaves its results, in the order of struct result's shapes. */
-enum result_shape {
-    SCORE_TILE, /* r x c */
-    STATISTICS, /* r x 1 */
-    ALL_COLUMNS /* r x the tile's columns: O */
-};
-
-struct result {
-    uint8_t tensor, shape;
-    bool renewed; /* formed anew: nothing of what was loaded is left */
-};
-
-enum { RESULTS_MAX = 4 };
-
-static const struct operation {
-    int n;
-    struct result results[RESULTS_MAX];
-} operations[FA_OP_COUNT] = {
-    [FA_OP_START] = {3, {{FA_O, ALL_COLUMNS, true}, {FA_L, STATISTICS, true},
-                         {FA_M, STATISTICS, true}}},
-    [FA_OP_SCORE] = {1, {{FA_S, SCORE_TILE, true}}},
-    [FA_OP_BIAS] = {1, {{FA_S, SCORE_TILE, false}}},
-    [FA_OP_HIDE] = {1, {{FA_S, SCORE_TILE, false}}},
-    [FA_OP_MASK] = {1, {{FA_S, SCORE_TILE, false}}},
-    [FA_OP_SOFTMAX_ROWS] = {3, {{FA_P, SCORE_TILE, true}, {FA_L, STATISTICS, true},
-                                {FA_M, STATISTICS, true}}},
-    [FA_OP_ROW_STATS] = {2, {{FA_L, STATISTICS, false}, {FA_M, STATISTICS, false}}},
-    [FA_OP_NORMALISE] = {1, {{FA_P, SCORE_TILE, true}}},
-    [FA_OP_ABSORB] = {4, {{FA_P, SCORE_TILE, true}, {FA_O, ALL_COLUMNS, false},
-                          {FA_L, STATISTICS, false}, {FA_M, STATISTICS, false}}},
-    [FA_OP_TILE_SOFTMAX] = {3, {{FA_P, SCORE_TILE, true}, {FA_TILE_L, STATISTICS, true},
-                                {FA_TILE_M, STATISTICS, true}}},
-    [FA_OP_UPDATE] = {4, {{FA_P, SCORE_TILE, false}, {FA_O, ALL_COLUMNS, false},
-                          {FA_L, STATISTICS, false}, {FA_M, STATISTICS, false}}},
-    [FA_OP_ACCUMULATE] = {1, {{FA_O, ALL_COLUMNS, false}}},
-    [FA_OP_FINISH] = {2, {{FA_O, ALL_COLUMNS, false}, {FA_LSE, STATISTICS, true}}},
-    [FA_OP_FINISH_STATS] = {1, {{FA_LSE, STATISTICS, true}}},
-    [FA_OP_NO_WEIGHTS] = {1, {{FA_P, SCORE_TILE, true}}},
-};
+const char *sim_trace_pass_title(const struct sim_trace_header *header, char text[SIM_PASS_TITLE])
+{
+    const struct fa_algorithm *named = header->forward ? header->forward : header->algorithm;
+    snprintf(text, SIM_PASS_TITLE, "%s%s", named->name,
+             sim_is_backward(header->algorithm) ? " backward" : "");
+    return text;
+}
 
 struct sim_resident *sim_state_holder(struct sim_state *state, enum fa_tensor_id id)
 {
-    struct sim_resident *resident = &state->on_chip[id];
-    if (!resident->live && id == FA_P)
-        resident = &state->on_chip[FA_S];
-    else if (!resident->live && id == FA_LSE)
-        resident = &state->on_chip[FA_M];
-    return resident->live ? resident : NULL;
+    static const uint8_t others[FA_TENSORS][2] = {
+        [FA_P] = {FA_PD, FA_S},
+        [FA_PD] = {FA_P, FA_P},
+        [FA_LSE] = {FA_M, FA_M},
+        [FA_DS] = {FA_DP, FA_DP},
+    };
+    if (state->on_chip[id].live)
+        return &state->on_chip[id];
+    for (int n = 0; n < 2; n++) {
+        enum fa_tensor_id other = (enum fa_tensor_id)others[id][n];
+        if (other != FA_Q && state->on_chip[other].live) /* FA_Q is 0: no other name. */
+            return &state->on_chip[other];
+    }
+    return NULL;
+}
+
+bool sim_resident_is(const struct sim_resident *resident, enum fa_tensor_id id)
+{
+    enum fa_tensor_id held = (enum fa_tensor_id)resident->holds;
+    return (held == FA_PD ? FA_P : held) == (id == FA_PD ? FA_P : id);
 }
 
 /* What lies in the tile and what lies at (row, column) in HBM are now the same. */
@@ -96,26 +84,41 @@ static void apply_transfer(struct sim_state *state, const struct sim_event *even
     resident->column = event->column;
 }
 
+static void apply_result(struct sim_resident *to, const struct sim_op_result *result,
+                         const struct sim_event *event)
+{
+    to->changed = true;
+    to->holds = result->tensor;
+    to->held_rows = result->shape == SIM_KEY_ROWS ? event->columns : event->rows;
+    to->held_columns = result->shape == SIM_SCORE_TILE  ? event->columns
+                       : result->shape == SIM_STATISTIC ? 1
+                                                        : to->columns;
+    if (result->renewed)
+        to->loaded = false;
+}
+
+static void add_cost(struct sim_state *state, const struct fa_problem *problem,
+                     const struct sim_event *event)
+{
+    uint64_t d = (uint64_t)problem->d, dv = (uint64_t)problem->dv;
+    if (event->op == FA_OP_SCORE_PART)
+        d = state->on_chip[FA_Q].held_columns;
+    else if (event->op == FA_OP_ACCUMULATE_PART)
+        dv = state->on_chip[FA_V].held_columns;
+    fa_op_cost((enum fa_op)event->op, event->rows, event->columns, d, dv, &state->counters.flops);
+}
+
 static void apply_compute(struct sim_state *state, const struct fa_problem *problem,
                           const struct sim_event *event)
 {
-    const struct operation *operation = &operations[event->op];
-    for (int n = 0; n < operation->n; n++) {
-        const struct result *result = &operation->results[n];
+    const struct sim_op *op = sim_op_of((enum fa_op)event->op);
+    for (int n = 0; n < op->n_results; n++) {
+        const struct sim_op_result *result = &op->results[n];
         struct sim_resident *to = sim_state_holder(state, (enum fa_tensor_id)result->tensor);
-        if (!to)
-            continue; /* start is about those that are live */
-        to->changed = true;
-        to->holds = result->tensor;
-        to->held_rows = event->rows;
-        to->held_columns = result->shape == SCORE_TILE  ? event->columns
-                           : result->shape == STATISTICS ? 1
-                                                         : to->columns;
-        if (result->renewed)
-            to->loaded = false;
+        if (to) /* A start is about those that are live. */
+            apply_result(to, result, event);
     }
-    fa_op_cost((enum fa_op)event->op, event->rows, event->columns, (uint64_t)problem->d,
-               (uint64_t)problem->dv, &state->counters.flops);
+    add_cost(state, problem, event);
     state->counters.tiles_visited += (event->flags & SIM_VISITS) != 0;
     state->counters.tiles_masked += (event->flags & SIM_CUT) != 0;
 }
@@ -142,13 +145,14 @@ void sim_state_apply(struct sim_state *state, const struct sim_trace_header *hea
                      const struct sim_event *event)
 {
     uint64_t elements = (uint64_t)event->rows * event->columns;
+    unsigned counted = event->tensor == FA_PD ? FA_P : event->tensor;
     switch ((enum sim_event_kind)event->kind) {
     case SIM_LOAD:
-        state->counters.read[event->tensor] += elements;
+        state->counters.read[counted] += elements;
         apply_transfer(state, event);
         return;
     case SIM_STORE:
-        state->counters.write[event->tensor] += elements;
+        state->counters.write[counted] += elements;
         apply_transfer(state, event);
         return;
     case SIM_COMPUTE:
@@ -180,22 +184,38 @@ static int64_t ceiling(int64_t n, int64_t size)
     return n == 0 ? 0 : (n - 1) / size + 1;
 }
 
-/* The most bytes that can lie on chip at once: no place is at or past them. */
+/* Bytes of one tile of each of the tensors in the set, with `rows` queries and `columns` keys. */
+static int64_t bytes_of(const struct fa_problem *p, uint32_t set, int64_t rows, int64_t columns)
+{
+    int64_t bytes = 0;
+    for (int n = 0; n < FA_TENSORS; n++) {
+        enum fa_tensor_id id = (enum fa_tensor_id)n;
+        int64_t r, c;
+        if (!(set & FA_BIT(id)))
+            continue;
+        sim_matrix_size(p, id, &r, &c);
+        bytes += (sim_is_key_side(id) ? columns : rows) * (sim_is_score_tile(id) ? columns : c) *
+                 (int64_t)fa_on_chip_bytes(p, id);
+    }
+    return bytes;
+}
+
+/* No less than the bytes that can lie on chip at once: no place is at or past them. What is but a
+ * second name takes no place. */
 static int64_t most_bytes(const struct sim_trace_header *header)
 {
     const struct fa_problem *p = &header->problem;
     const struct fa_tiles *tiles = &header->tiles;
-    int64_t rows = least(tiles->br, p->nq), columns = least(tiles->bc, p->nk);
-    int64_t input = (int64_t)fa_on_chip_bytes(p, FA_Q), real = (int64_t)fa_on_chip_bytes(p, FA_S);
-    int64_t most = rows * (p->d * input + p->dv * real) + columns * (p->d + p->dv) * input +
-                   rows * columns * real + 4 * rows * real;
-    if (header->has_bias)
-        most += rows * columns * (int64_t)fa_on_chip_bytes(p, FA_BIAS);
-    if (header->has_mask)
-        most += rows * columns;
-    if (header->algorithm->stores_scores) {
-        int64_t row_wise = least(tiles->row_block, p->nq) *
-                           (least(tiles->column_chunk, p->nk) + 2) * real;
+    uint32_t set = sim_tensors_on_chip(header);
+    set &= ~(set & FA_BIT(FA_S) ? FA_BIT(FA_P) | FA_BIT(FA_PD) : FA_BIT(FA_PD));
+    set &= ~(set & FA_BIT(FA_M) ? FA_BIT(FA_LSE) : 0);
+    set &= ~(set & FA_BIT(FA_DP) ? FA_BIT(FA_DS) : 0);
+    int64_t most = bytes_of(p, set, least(tiles->br, p->nq), least(tiles->bc, p->nk));
+    if (sim_goes_by_rows(header->algorithm)) {
+        const uint32_t by_rows = FA_BIT(FA_S) | FA_BIT(FA_P) | FA_BIT(FA_L) | FA_BIT(FA_M) |
+                                 FA_BIT(FA_DP) | FA_BIT(FA_DELTA);
+        int64_t row_wise = bytes_of(p, set & by_rows, least(tiles->row_block, p->nq),
+                                    least(tiles->column_chunk, p->nk));
         most = row_wise > most ? row_wise : most;
     }
     return header->sram_bytes ? least(most, (int64_t)header->sram_bytes) : most;
@@ -206,7 +226,7 @@ static enum fa_status check_sizes(const struct sim_trace_header *header, struct 
 {
     const struct fa_problem *p = &header->problem;
     const struct fa_tiles *tiles = &header->tiles;
-    bool row_wise = header->algorithm->stores_scores;
+    bool row_wise = sim_goes_by_rows(header->algorithm);
     const int64_t matrix = 1 << 28, tile = (1 << 24) - 1, count = SIM_NO_TILE;
     int64_t heads = INT64_MAX;
     fa_multiply(p->batch, p->heads, &heads);
@@ -234,6 +254,13 @@ static enum fa_status check_sizes(const struct sim_trace_header *header, struct 
                            "%s is %" PRId64 ": a trace expects at most %" PRId64
                            "; trace a smaller problem, or choose other tiles",
                            sizes[n].what, sizes[n].value, sizes[n].most);
+    if (p->blocks &&
+        p->blocks->rows > SIM_TRACE_BLOCKS / (p->blocks->columns > 0 ? p->blocks->columns : 1))
+        return fa_fail(error, FA_TOO_LARGE,
+                       "the block mask has %" PRId64 " x %" PRId64
+                       " blocks: a trace expects at most "
+                       "%d in all; trace a smaller problem, or choose other tiles",
+                       p->blocks->rows, p->blocks->columns, (int)SIM_TRACE_BLOCKS);
     if (header->sram_bytes > INT64_MAX || most_bytes(header) > INT64_C(1) << 36)
         return fa_fail(error, FA_TOO_LARGE,
                        "the tiles take more than 2^36 bytes on chip: that is past what a trace can "
@@ -241,22 +268,45 @@ static enum fa_status check_sizes(const struct sim_trace_header *header, struct 
     return FA_OK;
 }
 
+/* Makes the trace's header its own: it points to nothing of the caller's. False: no memory. */
+static bool own_header(struct sim_trace *trace, const struct sim_trace_header *header)
+{
+    const struct fa_block_mask *blocks = header->problem.blocks;
+    struct sim_trace_header *own = &trace->header;
+    *own = *header;
+    own->problem.mask = own->problem.bias = own->problem.dropout_keep = NULL;
+    if (sim_is_backward(own->algorithm) && !own->forward)
+        own->forward = fa_algorithm_find(own->algorithm->name);
+    if (!blocks)
+        return true;
+    size_t n = (size_t)(blocks->rows * blocks->columns);
+    trace->visit = malloc(n + 1);
+    if (!trace->visit)
+        return false;
+    if (n > 0)
+        memcpy(trace->visit, blocks->visit, n);
+    trace->blocks = *blocks;
+    trace->blocks.visit = trace->visit;
+    own->problem.blocks = &trace->blocks;
+    return true;
+}
+
 enum fa_status sim_trace_create(const struct sim_trace_header *header, struct sim_trace **trace,
                                 struct fa_error *error)
 {
     const struct fa_tiles *tiles = &header->tiles;
     assert(tiles->br >= 1 && tiles->bc >= 1);
-    assert(!header->algorithm->stores_scores ||
+    assert(!sim_goes_by_rows(header->algorithm) ||
            (tiles->row_block >= 1 && tiles->column_chunk >= 1));
     enum fa_status status = check_sizes(header, error);
     if (status != FA_OK)
         return status;
     struct sim_trace *made = calloc(1, sizeof *made);
-    if (!made)
+    if (!made || !own_header(made, header)) {
+        free(made);
         return fa_fail(error, FA_NO_MEMORY, "no memory for a trace: %zu bytes were refused",
                        sizeof *made);
-    made->header = *header;
-    made->header.problem.mask = made->header.problem.bias = NULL;
+    }
     *trace = made;
     return FA_OK;
 }
@@ -268,6 +318,7 @@ void sim_trace_free(struct sim_trace *trace)
     for (size_t n = 0; n < trace->n_chunks; n++)
         free(trace->chunks[n]);
     free(trace->chunks);
+    free(trace->visit);
     free(trace);
 }
 

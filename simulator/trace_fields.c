@@ -1,5 +1,7 @@
 #include "simulator/trace_fields.h"
 
+#include "simulator/trace_ops.h"
+
 const char *sim_field_name(enum sim_field field)
 {
     static const char *const names[SIM_FIELDS] = {
@@ -19,7 +21,7 @@ struct sim_ranges sim_trace_ranges(const struct sim_trace_header *header)
     const struct fa_problem *p = &header->problem;
     const struct fa_tiles *tiles = &header->tiles;
     int64_t i_tiles = ceiling(p->nq, tiles->br), j_tiles = ceiling(p->nk, tiles->bc);
-    if (header->algorithm->stores_scores) { /* Row-wise steps count in blocks of their own. */
+    if (sim_goes_by_rows(header->algorithm)) { /* Row-wise steps count in blocks of their own. */
         int64_t blocks = ceiling(p->nq, tiles->row_block);
         int64_t chunks = ceiling(p->nk, tiles->column_chunk);
         i_tiles = blocks > i_tiles ? blocks : i_tiles;

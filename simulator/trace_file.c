@@ -12,8 +12,8 @@
 #include "simulator/trace_rules.h"
 
 enum {
-    BLOCK = 1 << 20,      /* bytes read or written together */
-    LINE_MOST = 1 << 16,  /* bytes of a line: the header has the longest */
+    BLOCK = 1 << 20,       /* bytes read or written together */
+    LINE_MOST = 1 << 16,   /* bytes of a line but the header, which SIM_HEADER_MOST bounds */
     EVENT_LINE_MOST = 256, /* bytes of an event's line as it is written */
 };
 
@@ -153,10 +153,12 @@ static enum fa_status parse_header(struct parser *parser, const char *text, size
     if (status != FA_OK)
         return status;
     status = sim_trace_create(&parser->header, &parser->trace, &why);
+    sim_trace_header_free(&parser->header);
     if (status == FA_TOO_LARGE) /* No trace of such a run was ever made. */
         return fa_fail(error, FA_BAD_FILE, "%s: line 1: %s", parser->name, why.text);
     if (status != FA_OK)
         return fa_fail(error, status, "%s: %s", parser->name, why.text);
+    parser->header = *sim_trace_get_header(parser->trace);
     parser->ranges = sim_trace_ranges(&parser->header);
     return FA_OK;
 }
@@ -170,11 +172,12 @@ static enum fa_status parse_lines(struct parser *parser, const char *bytes, size
     while (status == FA_OK) {
         const char *end = n - at > 0 ? memchr(bytes + at, '\n', n - at) : NULL;
         size_t length = end ? (size_t)(end - bytes) - at : n - at;
-        if (length > LINE_MOST)
+        size_t most = parser->trace ? LINE_MOST : SIM_HEADER_MOST;
+        if (length > most)
             return fa_fail(error, FA_BAD_FILE,
                            "%s: line %" PRIu64
-                           ": it has more than %d bytes: no line of a trace has",
-                           parser->name, parser->line + 1, LINE_MOST);
+                           ": it has more than %zu bytes: no line of a trace has",
+                           parser->name, parser->line + 1, most);
         if (!end)
             break;
         parser->line++;
@@ -222,16 +225,23 @@ enum fa_status sim_trace_parse(const char *name, const char *bytes, size_t n_byt
     return status;
 }
 
-/* Block by block, so that a long trace is not in memory twice. */
+/* Block by block, so that a long trace is not in memory twice; a header may be longer than one. */
 static enum fa_status parse_file(struct parser *parser, int file, struct fa_error *error)
 {
     enum fa_status status = FA_OK;
-    size_t kept = 0, used = 0;
-    char *block = malloc(BLOCK);
-    if (!block)
-        return fa_fail(error, FA_NO_MEMORY, "%s: no memory to read it", parser->name);
+    size_t kept = 0, used = 0, capacity = 0;
+    char *block = NULL;
     while (status == FA_OK) {
-        ssize_t n = read(file, block + kept, BLOCK - kept);
+        if (kept == capacity) {
+            capacity = capacity ? 2 * capacity : BLOCK;
+            char *larger = realloc(block, capacity);
+            if (!larger) {
+                status = fa_fail(error, FA_NO_MEMORY, "%s: no memory to read it", parser->name);
+                break;
+            }
+            block = larger;
+        }
+        ssize_t n = read(file, block + kept, capacity - kept);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -296,6 +306,23 @@ static enum fa_status flush(struct writer *writer, struct fa_error *error)
     return FA_OK;
 }
 
+/* Of any length, through the block. */
+static enum fa_status put_text(struct writer *writer, const char *text, size_t n,
+                               struct fa_error *error)
+{
+    enum fa_status status = FA_OK;
+    while (n > 0 && status == FA_OK) {
+        size_t room = BLOCK - writer->used, part = n < room ? n : room;
+        memcpy(writer->block + writer->used, text, part);
+        writer->used += part;
+        text += part;
+        n -= part;
+        if (writer->used == BLOCK)
+            status = flush(writer, error);
+    }
+    return status;
+}
+
 static char *format_integer(char *at, int64_t value)
 {
     char digits[20];
@@ -330,18 +357,16 @@ static void format_event(struct writer *writer, const struct sim_event *event)
 static enum fa_status write_trace(struct writer *writer, const struct sim_trace *trace,
                                   struct fa_error *error)
 {
-    enum fa_status status = FA_OK;
     uint64_t n_events = sim_trace_length(trace);
     char *header = sim_trace_header_write(sim_trace_get_header(trace), n_events);
-    size_t length = header ? strlen(header) : 0;
-    if (!header || length >= LINE_MOST) {
-        free(header);
+    if (!header)
         return fa_fail(error, FA_NO_MEMORY, "%s: no memory for its header", writer->path);
-    }
-    memcpy(writer->block, header, length);
-    writer->block[length] = '\n';
-    writer->used = length + 1;
+    enum fa_status status = put_text(writer, header, strlen(header), error);
     free(header);
+    if (status == FA_OK)
+        status = put_text(writer, "\n", 1, error);
+    if (status == FA_OK && writer->used > BLOCK - EVENT_LINE_MOST)
+        status = flush(writer, error);
     for (uint64_t n = 0; n < n_events && status == FA_OK; n++) {
         format_event(writer, sim_trace_event(trace, n));
         if (writer->used > BLOCK - EVENT_LINE_MOST)

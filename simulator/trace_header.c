@@ -6,9 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simulator/closed_form_parts.h"
 #include "simulator/trace_fields.h"
+#include "simulator/trace_header_values.h"
+#include "simulator/trace_ops.h"
 
-enum kind { TEXT, INTEGER, UNSIGNED, REAL, BOOLEAN, ALGORITHM, CAUSAL, WINDOW, DTYPE };
+enum kind {
+    TEXT,
+    INTEGER,
+    UNSIGNED,
+    REAL,
+    BOOLEAN,
+    ALGORITHM,
+    PASS,
+    CAUSAL,
+    WINDOW,
+    DTYPE,
+    DROPOUT,
+    BLOCKS
+};
 
 struct key {
     const char *group; /* the object that holds it; "": the header itself */
@@ -24,6 +40,7 @@ static const struct key keys[] = {
     {"", "version", TEXT, MEMBER(version)},
     {"", "command", TEXT, MEMBER(command)},
     {"", "algorithm", ALGORITHM, MEMBER(algorithm)},
+    {"", "pass", PASS, MEMBER(algorithm)}, /* after the algorithm, which has one */
     {"problem", "batch", INTEGER, MEMBER(problem.batch)},
     {"problem", "heads", INTEGER, MEMBER(problem.heads)},
     {"problem", "kv_heads", INTEGER, MEMBER(problem.kv_heads)},
@@ -37,6 +54,8 @@ static const struct key keys[] = {
     {"problem", "dtype", DTYPE, MEMBER(problem.dtype)},
     {"problem", "mask", BOOLEAN, MEMBER(has_mask)},
     {"problem", "bias", BOOLEAN, MEMBER(has_bias)},
+    {"problem", "dropout", DROPOUT, MEMBER(problem)},
+    {"problem", "blocks", BLOCKS, MEMBER(problem)}, /* after nq and nk */
     {"tiles", "br", INTEGER, MEMBER(tiles.br)},
     {"tiles", "bc", INTEGER, MEMBER(tiles.bc)},
     {"tiles", "row_block", INTEGER, MEMBER(tiles.row_block)},
@@ -100,16 +119,6 @@ static json_t *write_text(const char *text)
     return json_string(plain);
 }
 
-/* jansson's integers end at 2^63 - 1: what is greater is written as a text of digits. */
-static json_t *write_unsigned(uint64_t value)
-{
-    char digits[24];
-    if (value <= INT64_MAX)
-        return json_integer((json_int_t)value);
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
-    return json_string(digits);
-}
-
 static json_t *write_value(const struct sim_trace_header *header, const struct key *key)
 {
     const void *member = (const char *)header + key->offset;
@@ -120,23 +129,27 @@ static json_t *write_value(const struct sim_trace_header *header, const struct k
     case INTEGER:
         return json_integer(*(const int64_t *)member);
     case UNSIGNED:
-        return write_unsigned(*(const uint64_t *)member);
+        return sim_unsigned_write(*(const uint64_t *)member);
     case REAL:
         return json_real(*(const double *)member);
     case BOOLEAN:
         return json_boolean(*(const bool *)member);
     case ALGORITHM:
-        return json_string(header->algorithm->name);
+        return json_string((header->forward ? header->forward : header->algorithm)->name);
+    case PASS:
+        return json_string(sim_is_backward(header->algorithm) ? "backward" : "forward");
     case CAUSAL:
         return json_string(fa_causal_name(p->causal));
     case DTYPE:
         return json_string(fa_dtype_name(p->dtype));
+    case DROPOUT:
+        return sim_dropout_write(header);
+    case BLOCKS:
+        return sim_blocks_write(p);
     case WINDOW:
-        break;
+        return sim_window_write(p);
     }
-    if (p->window_left < 0 && p->window_right < 0)
-        return json_null();
-    return json_pack("[I, I]", (json_int_t)p->window_left, (json_int_t)p->window_right);
+    return NULL;
 }
 
 /* The object that holds the key, made where it is missing. NULL: no memory. */
@@ -212,36 +225,36 @@ static bool read_text(struct reader *reader, const struct key *key, const json_t
 static bool read_unsigned(struct reader *reader, const struct key *key, const json_t *value,
                           uint64_t *member)
 {
-    const char *digits = json_string_value(value);
-    uint64_t sum = 0;
-    if (json_is_integer(value) && json_integer_value(value) >= 0) {
-        *member = (uint64_t)json_integer_value(value);
+    return sim_unsigned_read(value, member) || refuse(reader, key, "an integer of 0 or more");
+}
+
+static bool read_pass(struct reader *reader, const struct key *key, const json_t *value,
+                      struct sim_trace_header *header)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    const struct fa_algorithm *backward = header->algorithm->backward;
+    header->forward = NULL;
+    if (strcmp(text, "forward") == 0)
         return true;
-    }
-    bool good = digits && *digits >= '1' && *digits <= '9';
-    for (; good && *digits; digits++) {
-        uint64_t digit = (uint64_t)(unsigned char)*digits - '0';
-        good = digit <= 9 && sum <= (UINT64_MAX - digit) / 10;
-        sum = 10 * sum + digit;
-    }
-    if (!good || sum <= INT64_MAX)
-        return refuse(reader, key, "an integer of 0 or more");
-    *member = sum;
+    if (strcmp(text, "backward") != 0 || !backward)
+        return refuse(reader, key,
+                      backward ? "forward or backward" : "forward: the algorithm has no other");
+    header->forward = header->algorithm;
+    header->algorithm = backward;
     return true;
 }
 
-static bool read_window(struct reader *reader, const struct key *key, const json_t *value,
-                        struct fa_problem *problem)
+static bool read_blocks(struct reader *reader, const struct key *key, const json_t *value,
+                        struct sim_trace_header *header)
 {
-    const json_t *left = json_array_get(value, 0), *right = json_array_get(value, 1);
-    problem->window_left = problem->window_right = -1;
-    if (json_is_null(value))
-        return true;
-    if (json_array_size(value) != 2 || !json_is_integer(left) || !json_is_integer(right))
-        return refuse(reader, key, "null or two integers");
-    problem->window_left = json_integer_value(left);
-    problem->window_right = json_integer_value(right);
-    return true;
+    char expected[SIM_EXPECTED];
+    enum fa_status status = sim_blocks_read(value, &header->problem, expected);
+    if (status == FA_BAD_FILE)
+        return refuse(reader, key, expected);
+    if (status != FA_OK)
+        reader->status = fa_fail(reader->error, status, "%s: line 1: no memory for the block mask",
+                                 reader->name);
+    return status == FA_OK;
 }
 
 static bool read_word(struct reader *reader, const struct key *key, const json_t *value,
@@ -285,7 +298,15 @@ static bool read_value(struct reader *reader, const struct key *key, const json_
         *(bool *)member = json_is_true(value);
         return json_is_boolean(value) || refuse(reader, key, "true or false");
     case WINDOW:
-        return read_window(reader, key, value, &header->problem);
+        return sim_window_read(value, &header->problem) ||
+               refuse(reader, key, "null or two integers");
+    case PASS:
+        return read_pass(reader, key, value, header);
+    case DROPOUT:
+        return sim_dropout_read(value, header) ||
+               refuse(reader, key, "null, or p above 0 and up to 1, seed and mask");
+    case BLOCKS:
+        return read_blocks(reader, key, value, header);
     case ALGORITHM:
     case CAUSAL:
     case DTYPE:
@@ -365,7 +386,8 @@ static bool check(struct reader *reader, const struct sim_trace_header *header)
         return false;
     }
     if (tiles->br < 1 || tiles->bc < 1 || tiles->row_block < 0 || tiles->column_chunk < 0 ||
-        (header->algorithm->stores_scores && (tiles->row_block < 1 || tiles->column_chunk < 1))) {
+        (sim_goes_by_rows(header->algorithm) &&
+         (tiles->row_block < 1 || tiles->column_chunk < 1))) {
         reader->status = fa_fail(
             reader->error, FA_BAD_FILE,
             "%s: line 1: the header's tiles are %" PRId64 " x %" PRId64 " (row-wise %" PRId64
@@ -397,7 +419,14 @@ enum fa_status sim_trace_header_read(const char *name, const char *text, size_t 
     if (read_keys(&reader, &made, &events) && check(&reader, &made)) {
         *header = made;
         *n_events = events;
+    } else {
+        sim_trace_header_free(&made);
     }
     json_decref(reader.root);
     return reader.status;
+}
+
+void sim_trace_header_free(struct sim_trace_header *header)
+{
+    sim_blocks_free(&header->problem);
 }

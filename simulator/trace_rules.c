@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "simulator/trace_ops.h"
+
 /* One question to the rules; the answer is given in words once, where a rule is broken. */
 struct question {
     const struct sim_trace_header *header;
@@ -39,59 +41,12 @@ static const char *what(const struct question *ask)
     return names[ask->event->kind];
 }
 
-/* The matrix that a head has in the tensor. False: no forward pass has such a tensor. */
-static bool matrix_of(const struct sim_trace_header *header, enum fa_tensor_id id, int64_t *rows,
-                      int64_t *columns)
+/* Refuses what the traced pass does not have, on chip or in HBM. */
+static bool has_none(const struct question *ask, const char *where)
 {
-    const struct fa_problem *p = &header->problem;
-    *rows = id == FA_K || id == FA_V ? p->nk : p->nq;
-    switch (id) {
-    case FA_Q:
-    case FA_K:
-        *columns = p->d;
-        return true;
-    case FA_V:
-    case FA_O:
-        *columns = p->dv;
-        return true;
-    case FA_LSE:
-    case FA_L:
-    case FA_M:
-    case FA_TILE_L:
-    case FA_TILE_M:
-        *columns = 1;
-        return true;
-    case FA_MASK:
-        *columns = p->nk;
-        return header->has_mask;
-    case FA_BIAS:
-        *columns = p->nk;
-        return header->has_bias;
-    case FA_S:
-    case FA_P:
-        *columns = p->nk;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_in_hbm(const struct sim_trace_header *header, enum fa_tensor_id id)
-{
-    const struct fa_algorithm *algorithm = header->algorithm;
-    switch (id) {
-    case FA_S:
-        return algorithm->stores_scores;
-    case FA_P:
-        return algorithm->stores_weights;
-    case FA_L:
-    case FA_M:
-        return algorithm->stores_statistics;
-    case FA_LSE:
-        return algorithm->stores_lse;
-    default:
-        return id < FA_HBM_TENSORS;
-    }
+    char title[SIM_PASS_TITLE];
+    return no(ask, "%s of %s: this run of %s has no %s%s", what(ask), fa_tensor_name(ask->id),
+              sim_trace_pass_title(ask->header, title), fa_tensor_name(ask->id), where);
 }
 
 /* Fields that this kind of event leaves 0. */
@@ -136,6 +91,9 @@ static bool check_held(const struct question *ask, const struct sim_resident *ti
     if (!tile->loaded && !tile->changed)
         return no(ask, "a store of %s, which holds nothing: expected a load or a compute before it",
                   name);
+    if (!sim_resident_is(tile, ask->id))
+        return no(ask, "a store of %s while its tile holds %s: expected a compute of it before",
+                  name, fa_tensor_name((enum fa_tensor_id)tile->holds));
     if (ask->rows != tile->held_rows || ask->columns != tile->held_columns)
         return no(ask,
                   "a store of %s, %" PRId64 " x %" PRId64 ": the tile holds %" PRIu32
@@ -165,10 +123,9 @@ static bool check_transfer(const struct question *ask)
     const struct sim_event *event = ask->event;
     const char *name = fa_tensor_name(ask->id);
     int64_t matrix_rows, matrix_columns, row = event->row, column = event->column;
-    if (!matrix_of(ask->header, ask->id, &matrix_rows, &matrix_columns) ||
-        !is_in_hbm(ask->header, ask->id))
-        return no(ask, "%s of %s: this run of %s has no %s in HBM", what(ask), name,
-                  ask->header->algorithm->name, name);
+    if (!(sim_tensors_in_hbm(ask->header) & FA_BIT(ask->id)))
+        return has_none(ask, " in HBM");
+    sim_matrix_size(&ask->header->problem, ask->id, &matrix_rows, &matrix_columns);
     const struct sim_resident *tile = find_tile(ask);
     if (!tile)
         return false;
@@ -187,125 +144,194 @@ static bool check_transfer(const struct question *ask)
                                     : check_full(ask, tile, matrix_rows, matrix_columns);
 }
 
-#define TENSOR(id) (UINT32_C(1) << (id))
+/* An operand: `reads` if it must hold something. Its rows are queries, or keys; a score tile's
+ * columns are keys. */
+static bool check_operand(const struct question *ask, enum fa_tensor_id id, bool reads)
+{
+    const char *op = fa_op_name((enum fa_op)ask->event->op), *name = fa_tensor_name(id);
+    const struct sim_resident *tile = sim_state_holder(ask->state, id);
+    if (!tile)
+        return no(ask, "a compute %s without %s on chip: expected an alloc of it before", op, name);
+    if (reads && !tile->loaded && !tile->changed)
+        return no(ask,
+                  "a compute %s while %s holds nothing: expected a load or a compute of it before",
+                  op, name);
+    if (reads && !sim_resident_is(tile, id))
+        return no(ask,
+                  "a compute %s while the tile of %s holds %s: expected a compute of it before", op,
+                  name, fa_tensor_name((enum fa_tensor_id)tile->holds));
+    if (id == FA_BIAS || id == FA_MASK)
+        return true; /* One row may stand for all. */
+    int64_t wanted = sim_is_key_side(id) ? ask->columns : ask->rows;
+    int64_t there = reads ? tile->held_rows : tile->rows;
+    if (there < wanted)
+        return no(ask,
+                  "a compute %s of %" PRId64 " x %" PRId64 " with %" PRId64 " rows of %s: "
+                  "expected %" PRId64,
+                  op, ask->rows, ask->columns, there, name, wanted);
+    there = reads ? tile->held_columns : tile->columns;
+    if (sim_is_score_tile(id) && there < ask->columns)
+        return no(ask,
+                  "a compute %s of %" PRId64 " x %" PRId64 " with %" PRId64 " columns of %s: "
+                  "expected %" PRId64,
+                  op, ask->rows, ask->columns, there, name, ask->columns);
+    return true;
+}
 
-/* Tensors that must hold something, and tensors that must be on chip, for each operation. */
-static const struct needs {
-    uint32_t reads, writes;
-} op_needs[FA_OP_COUNT] = {
-    [FA_OP_START] = {0, 0}, /* of O, l and m those that are live */
-    [FA_OP_SCORE] = {TENSOR(FA_Q) | TENSOR(FA_K), TENSOR(FA_S)},
-    [FA_OP_BIAS] = {TENSOR(FA_S) | TENSOR(FA_BIAS), 0},
-    [FA_OP_HIDE] = {TENSOR(FA_S), 0},
-    [FA_OP_MASK] = {TENSOR(FA_S) | TENSOR(FA_MASK), 0},
-    [FA_OP_SOFTMAX_ROWS] = {TENSOR(FA_S), TENSOR(FA_P) | TENSOR(FA_L) | TENSOR(FA_M)},
-    [FA_OP_ROW_STATS] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M), 0},
-    [FA_OP_NORMALISE] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_P)},
-    [FA_OP_ABSORB] = {TENSOR(FA_S) | TENSOR(FA_L) | TENSOR(FA_M) | TENSOR(FA_O), TENSOR(FA_P)},
-    [FA_OP_TILE_SOFTMAX] = {TENSOR(FA_S),
-                            TENSOR(FA_P) | TENSOR(FA_TILE_L) | TENSOR(FA_TILE_M)},
-    [FA_OP_UPDATE] = {TENSOR(FA_P) | TENSOR(FA_O) | TENSOR(FA_L) | TENSOR(FA_M) |
-                          TENSOR(FA_TILE_L) | TENSOR(FA_TILE_M),
-                      0},
-    [FA_OP_ACCUMULATE] = {TENSOR(FA_P) | TENSOR(FA_V) | TENSOR(FA_O), 0},
-    [FA_OP_FINISH] = {TENSOR(FA_O) | TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_LSE)},
-    [FA_OP_FINISH_STATS] = {TENSOR(FA_L) | TENSOR(FA_M), TENSOR(FA_LSE)},
-    [FA_OP_NO_WEIGHTS] = {0, TENSOR(FA_P)},
-};
+/* Of a start: each tile that it forms has the rows, and there is one. */
+static bool check_started(const struct question *ask, const struct sim_op *op)
+{
+    bool any = false;
+    for (int n = 0; n < op->n_results; n++) {
+        enum fa_tensor_id id = (enum fa_tensor_id)op->results[n].tensor;
+        const struct sim_resident *tile = sim_state_holder(ask->state, id);
+        if (!tile)
+            continue;
+        any = true;
+        if (ask->rows > tile->rows)
+            return no(ask,
+                      "a compute %s of %" PRId64 " x %" PRId64 ": expected at most the capacity of "
+                      "%s, %" PRIu32 " x %" PRIu32,
+                      fa_op_name((enum fa_op)ask->event->op), ask->rows, ask->columns,
+                      fa_tensor_name(id), tile->rows, tile->columns);
+    }
+    return any ||
+           no(ask, "a compute %s without a tile to start on chip: expected an alloc before it",
+              fa_op_name((enum fa_op)ask->event->op));
+}
+
+/* Parts of Q and K, or of V and O, go together: they are as wide. */
+static bool check_widths(const struct question *ask)
+{
+    enum fa_op op = (enum fa_op)ask->event->op;
+    bool score = op == FA_OP_SCORE_PART;
+    enum fa_tensor_id a = score ? FA_Q : FA_V, b = score ? FA_K : FA_O;
+    if (!score && op != FA_OP_ACCUMULATE_PART)
+        return true;
+    uint32_t left = ask->state->on_chip[a].held_columns;
+    uint32_t right = ask->state->on_chip[b].held_columns;
+    return left == right || no(ask,
+                               "a compute %s of %" PRIu32 " columns of %s with %" PRIu32 " of %s: "
+                               "expected as many",
+                               fa_op_name(op), left, fa_tensor_name(a), right, fa_tensor_name(b));
+}
+
+/* Dropout is in no run without it; a keep mask is read where there is a tile of it: always in
+ * `standard`, else where it was given. */
+static bool check_dropout(const struct question *ask)
+{
+    const struct sim_trace_header *header = ask->header;
+    enum fa_op op = (enum fa_op)ask->event->op;
+    if (op != FA_OP_DROPOUT && op != FA_OP_DROPOUT_DP && op != FA_OP_KEEP)
+        return true;
+    if (!(header->problem.dropout_p > 0))
+        return no(ask, "a compute %s: this run has no dropout", fa_op_name(op));
+    if (op == FA_OP_KEEP || !(sim_tensors_in_hbm(header) & FA_BIT(FA_DROPOUT)))
+        return true;
+    return check_operand(ask, FA_DROPOUT, true);
+}
 
 static bool check_operands(const struct question *ask)
 {
-    enum fa_op op = (enum fa_op)ask->event->op;
-    const struct needs *needs = &op_needs[op];
-    for (int id = 0; id < FA_TENSORS; id++) {
-        bool reads = (needs->reads & TENSOR(id)) != 0, writes = (needs->writes & TENSOR(id)) != 0;
-        if (!reads && !writes)
-            continue;
-        const struct sim_resident *tile = sim_state_holder(ask->state, (enum fa_tensor_id)id);
-        if (!tile)
-            return no(ask, "a compute %s without %s on chip: expected an alloc of it before",
-                      fa_op_name(op), fa_tensor_name((enum fa_tensor_id)id));
-        if (reads && !tile->loaded && !tile->changed)
-            return no(ask,
-                      "a compute %s while %s holds nothing: expected a load or a compute of it "
-                      "before",
-                      fa_op_name(op), fa_tensor_name((enum fa_tensor_id)id));
-        if (TENSOR(id) & (TENSOR(FA_BIAS) | TENSOR(FA_MASK)))
-            continue; /* One row may stand for all. */
-        int64_t wanted = TENSOR(id) & (TENSOR(FA_K) | TENSOR(FA_V)) ? ask->columns : ask->rows;
-        int64_t there = reads ? tile->held_rows : tile->rows;
-        if (there < wanted)
-            return no(ask,
-                      "a compute %s of %" PRId64 " x %" PRId64 " with %" PRId64 " rows of %s: "
-                      "expected %" PRId64,
-                      fa_op_name(op), ask->rows, ask->columns, there,
-                      fa_tensor_name((enum fa_tensor_id)id), wanted);
+    const struct sim_op *op = sim_op_of((enum fa_op)ask->event->op);
+    for (int id = 0; id < FA_TENSORS; id++)
+        if (op->reads & FA_BIT(id) && !check_operand(ask, (enum fa_tensor_id)id, true))
+            return false;
+    if (op->partial)
+        return check_started(ask, op);
+    for (int n = 0; n < op->n_results; n++) {
+        enum fa_tensor_id id = (enum fa_tensor_id)op->results[n].tensor;
+        if (!(op->reads & FA_BIT(id)) && !check_operand(ask, id, false))
+            return false;
     }
-    return true;
+    return check_widths(ask) && check_dropout(ask);
 }
 
 /* The r x c that the operation works on, from what lies on chip; -1: up to the tile's capacity. */
 static void expected_size(const struct question *ask, int64_t *r, int64_t *c)
 {
-    enum fa_op op = (enum fa_op)ask->event->op;
     struct sim_state *state = ask->state;
-    switch (op) {
+    enum fa_tensor_id id = FA_P;
+    switch ((enum fa_op)ask->event->op) {
     case FA_OP_START:
+    case FA_OP_START_DQ:
+    case FA_OP_START_DELTA:
+    case FA_OP_START_DKV:
         *r = -1;
         *c = 1;
         return;
+    case FA_OP_START_S:
     case FA_OP_NO_WEIGHTS:
         *r = *c = -1;
         return;
     case FA_OP_SCORE:
+    case FA_OP_SCORE_PART:
         *r = sim_state_holder(state, FA_Q)->held_rows;
         *c = sim_state_holder(state, FA_K)->held_rows;
         return;
+    case FA_OP_DP:
+        *r = sim_state_holder(state, FA_DO)->held_rows;
+        *c = sim_state_holder(state, FA_V)->held_rows;
+        return;
     case FA_OP_FINISH:
     case FA_OP_FINISH_STATS:
-        *r = sim_state_holder(state, FA_M)->held_rows;
+    case FA_OP_DELTA:
+        id = ask->event->op == FA_OP_DELTA ? FA_O : FA_M;
+        *r = sim_state_holder(state, id)->held_rows;
         *c = 1;
         return;
-    default: {
-        bool weights = op == FA_OP_UPDATE || op == FA_OP_ACCUMULATE;
-        const struct sim_resident *tile = sim_state_holder(state, weights ? FA_P : FA_S);
-        *r = tile->held_rows;
-        *c = tile->held_columns;
+    case FA_OP_SCALE_S:
+    case FA_OP_BIAS:
+    case FA_OP_HIDE:
+    case FA_OP_MASK:
+    case FA_OP_SOFTMAX_ROWS:
+    case FA_OP_ROW_STATS:
+    case FA_OP_NORMALISE:
+    case FA_OP_ABSORB:
+    case FA_OP_TILE_SOFTMAX:
+    case FA_OP_WEIGHTS:
+        id = FA_S;
+        break;
+    case FA_OP_DROPOUT_DP:
+        id = FA_DP;
+        break;
+    case FA_OP_GRAD_Q:
+    case FA_OP_GRAD_K:
+        id = FA_DS;
+        break;
+    default:
+        break;
     }
-    }
+    *r = sim_state_holder(state, id)->held_rows;
+    *c = sim_state_holder(state, id)->held_columns;
+}
+
+/* The compute names the tensor that it writes, and the place where that lies. */
+static bool check_written(const struct question *ask)
+{
+    enum fa_op op = (enum fa_op)ask->event->op;
+    enum fa_tensor_id writes = sim_op_writes(op);
+    if (op == FA_OP_START_DKV && !sim_state_holder(ask->state, FA_DV))
+        writes = FA_DK;
+    if (ask->id != writes)
+        return no(ask, "a compute %s that writes %s: expected %s", fa_op_name(op),
+                  fa_tensor_name(ask->id), fa_tensor_name(writes));
+    /* A start without an O is one of l and m alone; its place is then that of no tile. */
+    return (op == FA_OP_START && !sim_state_holder(ask->state, FA_O)) || find_tile(ask) != NULL;
 }
 
 static bool check_compute(const struct question *ask)
 {
     const char *name = fa_op_name((enum fa_op)ask->event->op);
-    enum fa_tensor_id writes = sim_op_writes((enum fa_op)ask->event->op);
     int64_t r, c;
-    if (!check_operands(ask))
+    if (!check_operands(ask) || !check_written(ask))
         return false;
-    /* A start without an O is one of l and m alone; its place is then that of no tile. */
-    const struct sim_resident *tile = sim_state_holder(ask->state, writes);
-    if (ask->id != writes)
-        return no(ask, "a compute %s that writes %s: expected %s", name, fa_tensor_name(ask->id),
-                  fa_tensor_name(writes));
-    if (!tile && ask->event->op == FA_OP_START)
-        tile = sim_state_holder(ask->state, FA_M);
-    else if (!find_tile(ask))
-        return false;
-    if (!tile)
-        return no(ask, "a compute %s without o or m on chip: expected an alloc before it", name);
     expected_size(ask, &r, &c);
     if ((r >= 0 && ask->rows != r) || (c >= 0 && ask->columns != c))
         return no(ask,
                   "a compute %s of %" PRId64 " x %" PRId64 ": what it works on is %" PRId64
                   " x %" PRId64,
                   name, ask->rows, ask->columns, r >= 0 ? r : ask->rows, c >= 0 ? c : ask->columns);
-    bool scores = writes == FA_S || writes == FA_P;
-    if (ask->rows > tile->rows || (scores && ask->columns > tile->columns))
-        return no(ask,
-                  "a compute %s of %" PRId64 " x %" PRId64 ": expected at most the capacity of "
-                  "%s, %" PRIu32 " x %" PRIu32,
-                  name, ask->rows, ask->columns, fa_tensor_name(writes), tile->rows,
-                  tile->columns);
     return true;
 }
 
@@ -315,7 +341,7 @@ static int64_t most_reserved(const struct question *ask, int64_t tile, int64_t r
                              int64_t matrix)
 {
     int64_t most = tile;
-    if (ask->header->algorithm->stores_scores && row_wise > most)
+    if (sim_goes_by_rows(ask->header->algorithm) && row_wise > most)
         most = row_wise;
     most = most < matrix ? most : matrix;
     return most > 0 ? most : 1;
@@ -327,17 +353,17 @@ static bool check_wanted(const struct question *ask)
     const struct fa_tiles *tiles = &ask->header->tiles;
     const char *name = fa_tensor_name(ask->id);
     int64_t rows, columns;
-    if (!matrix_of(ask->header, ask->id, &rows, &columns))
-        return no(ask, "%s of %s: this run of %s has no %s", what(ask), name,
-                  ask->header->algorithm->name, name);
+    if (!(sim_tensors_on_chip(ask->header) & FA_BIT(ask->id)))
+        return has_none(ask, "");
+    sim_matrix_size(&ask->header->problem, ask->id, &rows, &columns);
     if (ask->state->on_chip[ask->id].live)
         return no(ask, "%s of %s, which is on chip already: expected a free before it",
                   what(ask), name);
-    if (ask->id == FA_K || ask->id == FA_V)
+    if (sim_is_key_side(ask->id))
         rows = most_reserved(ask, tiles->bc, 0, rows);
     else
         rows = most_reserved(ask, tiles->br, tiles->row_block, rows);
-    if (ask->id == FA_S || ask->id == FA_P || ask->id == FA_MASK || ask->id == FA_BIAS)
+    if (sim_is_score_tile(ask->id))
         columns = most_reserved(ask, tiles->bc, tiles->column_chunk, columns);
     if (ask->rows > rows || ask->columns > columns)
         return no(ask,

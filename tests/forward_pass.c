@@ -247,7 +247,7 @@ static void budgets_of(const struct forward_pass *pass, const struct attention_c
     if (pass->algorithm == &fa_flash1 && p->nk > 0)
         sums += u_real * (fmin((double)pass->tiles.bc, (double)p->nk) +
                           ceil((double)p->nk / (double)pass->tiles.bc));
-    double lse_rounding = few * u_real + (pass->algorithm == &fa_standard ? 2 * u : 0);
+    double lse_rounding = few * u_real + (pass->algorithm->stores_scores ? 2 * u : 0);
     *o = 2 * factor * budget->naive_o + (few * u + sums) * budget->v_size;
     *lse = 2 * factor * budget->naive_lse + (lse_rounding + sums) * budget->lse_size;
 }

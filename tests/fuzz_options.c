@@ -14,8 +14,8 @@
 enum { WORDS_MAX = 64, BYTES_MAX = 4096 };
 
 static const struct cli_group *const groups[] = {
-    &cli_problem_group, &cli_machine_group, &cli_input_group,  &cli_output_group,
-    &cli_trace_group,   &cli_threads_group, &cli_format_group, NULL,
+    &cli_problem_group, &cli_sparse_group, &cli_machine_group, &cli_input_group,
+    &cli_output_group,  &cli_trace_group,  &cli_threads_group, &cli_format_group, NULL,
 };
 
 static const struct cli_command commands[] = {
@@ -49,6 +49,27 @@ static int split(char *text, char **argv)
     return argc;
 }
 
+/* A pattern that was taken says what it is in words that are taken for the same. */
+static void check_sparse(const struct cli_problem *options)
+{
+    char text[FA_BLOCK_PATTERN_TEXT], again[FA_BLOCK_PATTERN_TEXT];
+    struct fa_block_pattern pattern = cli_pattern(options), reread;
+    struct fa_block_mask mask;
+    expect(options->dropout_p >= 0 && options->dropout_p <= 1);
+    if (!options->pattern_given)
+        return;
+    expect(pattern.width >= 0 && pattern.global >= 0);
+    expect(pattern.rule != FA_BLOCKS_STRIDED || pattern.stride >= 1);
+    expect(pattern.probability >= 0 && pattern.probability <= 1);
+    fa_block_pattern_text(&pattern, text);
+    expect(fa_block_pattern_parse(text, &reread, NULL, NULL) == FA_OK);
+    expect(strcmp(text, fa_block_pattern_text(&reread, again)) == 0);
+    expect(fa_block_pattern_make(&pattern, 33, 70, 4, 16, &mask, NULL) == FA_OK);
+    for (int64_t i = 0; i < mask.rows * mask.columns; i++)
+        expect(mask.visit[i] <= 1);
+    fa_block_mask_free(&mask);
+}
+
 static void check_problem(const struct cli_problem *options)
 {
     struct fa_problem problem;
@@ -61,6 +82,8 @@ static void check_problem(const struct cli_problem *options)
     expect(options->tiles.policy != SIM_TILES_GIVEN ||
            (options->tiles.br >= 1 && options->tiles.bc >= 1));
     expect(options->seed >= 0 && options->threads != 0);
+    expect(options->pass >= SIM_FORWARD && options->pass <= SIM_BOTH);
+    check_sparse(options);
     if (cli_problem_check(options, &error) != FA_OK ||
         cli_problem_make(options, &problem, &error) != FA_OK) {
         expect(error.status != FA_OK && error.text[0] != '\0');
@@ -109,6 +132,11 @@ size_t fuzz_seed(int index, uint8_t *data, size_t capacity)
         "a\none\ntwo\n--in\ndir\n--layout\nbshd\n--check\nfull\n--format\njson\n--threads\n4",
         "b\n--seed\n9223372036854775807\n--profile\npeaky\n--out\no\n--trace=t\n--tiles=best:16",
         "a\n--causal\n--pass\nforward\n--\n--help\n-x",
+        "b\n--pass\nboth\n--dropout\n0.25\n--dropout-seed\n18446744073709551615",
+        "a\nf\n--pass=backward\n--dropout=1\n--dropout-mask\nk.npy\n--block-mask\nm.npy",
+        "b\n--block-pattern\nwindow:1,2\n--pass\nboth",
+        "b\n--block-pattern=random:0.125,7\n--seed\n3",
+        "b\n--block-pattern=strided:4\n--block-pattern=butterfly",
         "b\n--help",
     };
     if (index < 0 || (size_t)index >= sizeof seeds / sizeof *seeds)

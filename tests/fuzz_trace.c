@@ -1,7 +1,8 @@
 /*
  * Fuzzes the trace reader: any bytes are either refused in words or give a trace whose every state
- * makes sense. An input that begins with '#' stands for event lines alone, under a valid header, so
- * that edits near the beginning reach events too.
+ * makes sense. An input that begins with '#' stands for event lines alone, under a valid header of
+ * a forward pass, and with '%' of a backward one, so that edits near the beginning reach events
+ * too.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -90,37 +91,40 @@ static void parse(const char *bytes, size_t n_bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-    static char header[CAPACITY];
-    static size_t n_header;
-    if (n_bytes == 0 || data[0] != '#') {
+    static char headers[2][CAPACITY];
+    static size_t lengths[2];
+    if (n_bytes == 0 || (data[0] != '#' && data[0] != '%')) {
         parse((const char *)data, n_bytes);
         return 0;
     }
-    if (n_header == 0) {
-        expect(save_run(&trace_case_small, header, sizeof header) > 0);
-        n_header = (size_t)((char *)memchr(header, '\n', sizeof header) + 1 - header);
+    int which = data[0] == '%';
+    char *header = headers[which];
+    if (lengths[which] == 0) {
+        expect(save_run(which ? &trace_case_backward : &trace_case_small, header, CAPACITY) > 0);
+        lengths[which] = (size_t)((char *)memchr(header, '\n', CAPACITY) + 1 - header);
     }
-    char *whole = malloc(n_header + n_bytes - 1);
+    char *whole = malloc(lengths[which] + n_bytes - 1);
     expect(whole != NULL);
-    memcpy(whole, header, n_header);
-    memcpy(whole + n_header, data + 1, n_bytes - 1);
-    parse(whole, n_header + n_bytes - 1);
+    memcpy(whole, header, lengths[which]);
+    memcpy(whole + lengths[which], data + 1, n_bytes - 1);
+    parse(whole, lengths[which] + n_bytes - 1);
     free(whole);
     return 0;
 }
 
-/* The small run whole, its events alone, and those runs of all algorithms that are short. */
+/* The small runs whole, their events alone, and those runs of all algorithms that are short. */
 size_t fuzz_seed(int index, uint8_t *data, size_t capacity)
 {
     static char bytes[CAPACITY];
-    int n_cases, found = 2;
+    int n_cases, found = 4;
     const struct trace_case *cases = trace_cases(&n_cases);
-    size_t n = save_run(&trace_case_small, bytes, sizeof bytes);
-    if (index == 1) {
+    const struct trace_case *small = index < 2 ? &trace_case_small : &trace_case_backward;
+    size_t n = save_run(small, bytes, sizeof bytes);
+    if (index == 1 || index == 3) {
         char *events = memchr(bytes, '\n', n);
         n -= (size_t)(events - bytes);
         memmove(bytes, events, n);
-        bytes[0] = '#';
+        bytes[0] = index == 1 ? '#' : '%';
     }
     for (int c = 0; c < n_cases && index >= found; c++) {
         n = save_run(&cases[c], bytes, 8192);

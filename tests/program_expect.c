@@ -114,18 +114,21 @@ void program_expect_refusal(const struct program_refusal *refusal)
 
 static const char schema[] =
     "{'schema':'s','problem':{'batch':'i','heads':'i','kv_heads':'i','nq':'i','nk':'i','d':'i',"
-    "'dv':'i','scale':'r','causal':'s','window':'wn','dtype':'s'},'algorithm':'s','pass':'s',"
+    "'dv':'i','scale':'r','causal':'s','window':'wn','dtype':'s','dropout':'dn','blocks':'kn'},"
+    "'algorithm':'s','pass':'s',"
     "'tiles':{'br':'i','bc':'i','policy':'s'},'machine':{'name':'s','sram_bytes':'i'},"
     "'hbm':{'read':{'elements':'i','bytes':'i'},'write':{'elements':'i','bytes':'i'},"
     "'by_tensor':'t'},'sram':{'peak_bytes':'i'},'footprint':{'input_bytes':'i',"
     "'output_bytes':'i','extra_bytes':'i'},'flop':{'matmul':'i','exp':'i','other':'i'},"
     "'tiles_visited':'i','tiles_masked':'i','tiles_total':'i','bounds':{"
     "'compulsory_elements':'i','theta_elements':'rn','floor_elements':'rn',"
-    "'standard_elements':'i'},'provenance':{'version':'s','command':'s','seed':'in',"
+    "'standard_elements':'i'},'l2':'ln','time':'mn','provenance':{'version':'s','command':'s','seed':'in',"
     "'threads':'i'}}";
 static const char check_schema[] =
     "{'rows':'i','o_max_abs_error':'rn','o_rms_error':'rn','lse_max_abs_error':'rn',"
-    "'budget':'rn','pass':'b'}";
+    "'budget':'rn','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
+    "'dk_max_abs_error':'rn','dv_max_abs_error':'rn','dq_budget':'rn','dk_budget':'rn',"
+    "'dv_budget':'rn','pass':'b'}";
 
 static json_t *load_schema(const char *text)
 {
@@ -154,7 +157,36 @@ static bool is_volume(const json_t *value)
            json_is_integer(json_object_get(value, "bytes"));
 }
 
-/* One letter a type: s text, i integer, r real, n null, b boolean, w [left, right], t tensors. */
+/* {"p", "seed", "mask"}; a seed past 2^63 - 1 is a text of digits, a given mask has none. */
+static bool is_dropout(const json_t *value)
+{
+    const json_t *seed = json_object_get(value, "seed");
+    return json_object_size(value) == 3 && json_is_real(json_object_get(value, "p")) &&
+           json_is_boolean(json_object_get(value, "mask")) &&
+           (json_is_null(seed) || json_is_integer(seed) || json_is_string(seed));
+}
+
+static bool is_blocks(const json_t *value)
+{
+    return json_object_size(value) == 2 && json_is_string(json_object_get(value, "pattern")) &&
+           json_is_real(json_object_get(value, "visited_share"));
+}
+
+static bool is_l2(const json_t *value)
+{
+    return json_is_integer(json_object_get(value, "dram_read_bytes")) &&
+           json_is_integer(json_object_get(value, "dram_write_bytes")) &&
+           json_is_integer(json_object_get(value, "l2_to_sm_bytes"));
+}
+
+static bool is_time(const json_t *value)
+{
+    return json_is_real(json_object_get(value, "estimate_us")) &&
+           json_is_string(json_object_get(value, "bound_by"));
+}
+
+/* One letter a type: s text, i integer, r real, n null, b boolean, w [left, right], d dropout, k
+ * blocks, t tensors, l and m the L2 and the time model's. */
 static bool has_type(const json_t *value, char type)
 {
     const char *name;
@@ -180,7 +212,17 @@ static bool has_type(const json_t *value, char type)
                 !is_volume(json_object_get(tensor, "write")))
                 return false;
         }
-        return json_object_size(value) == 11;
+        /* Eleven of the forward pass, seven more of the backward pass, and dropout. */
+        return json_object_size(value) == 11 || json_object_size(value) == 12 ||
+               json_object_size(value) == 18 || json_object_size(value) == 19;
+    case 'd':
+        return is_dropout(value);
+    case 'l':
+        return is_l2(value);
+    case 'm':
+        return is_time(value);
+    case 'k':
+        return is_blocks(value);
     default:
         return false;
     }

@@ -125,6 +125,9 @@ static enum fa_tensor_id result_of(enum fa_op op)
 {
     switch (op) {
     case FA_OP_SCORE:
+    case FA_OP_START_S:
+    case FA_OP_SCORE_PART:
+    case FA_OP_SCALE_S:
     case FA_OP_BIAS:
     case FA_OP_HIDE:
     case FA_OP_MASK:
@@ -133,6 +136,7 @@ static enum fa_tensor_id result_of(enum fa_op op)
     case FA_OP_FINISH_STATS:
         return FA_M;
     case FA_OP_ACCUMULATE:
+    case FA_OP_ACCUMULATE_PART:
     case FA_OP_FINISH:
         return FA_O;
     default:

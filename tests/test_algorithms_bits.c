@@ -113,6 +113,8 @@ static void rows_of_a_tile_change_no_bit(void **state)
         make(&attention, i);
         make_finite(&attention.v);
         for (int a = 0; a < FA_ALGORITHMS; a++) {
+            if (fa_algorithms[a] == &fa_square_tiling)
+                continue; /* its chunks of d are as wide as its tiles are high */
             struct forward_pass pass = {.algorithm = fa_algorithms[a],
                                         .tiles = forward_tiles(1 + i % 17, 1 + i % 13, 1, 9)};
             struct forward_pass changed = pass;

@@ -9,94 +9,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "reference/compare.h"
-#include "reference/npy.h"
+#include "tests/program_arrays.h"
 #include "tests/program_expect.h"
-
-static struct fa_npy read_array(const char *name)
-{
-    struct fa_npy array = {.rank = -1};
-    struct fa_error error = {FA_OK, ""};
-    if (fa_npy_read(program_path(name), FA_F64, &array, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    return array;
-}
-
-static int64_t count_elements(const struct fa_npy *array)
-{
-    int64_t n = 1;
-    for (int axis = 0; axis < array->rank; axis++)
-        n *= array->shape[axis];
-    return n;
-}
-
-/* Both files have the rank and shape, and differ by at most `budget`. */
-static void expect_same_arrays(const char *got_name, const char *expected_name, double budget)
-{
-    struct fa_npy got = read_array(got_name), expected = read_array(expected_name);
-    struct fa_comparison comparison = fa_comparison_start();
-    assert_int_equal(got.rank, expected.rank);
-    assert_memory_equal(got.shape, expected.shape, (size_t)got.rank * sizeof *got.shape);
-    fa_comparison_add(&comparison, got.data, expected.data, count_elements(&got));
-    if (!fa_comparison_within(&comparison, budget))
-        fail_msg("%s and %s differ by %g", got_name, expected_name, comparison.max_abs_error);
-    fa_npy_free(&got);
-    fa_npy_free(&expected);
-}
-
-/* The header's text, such as "{'descr': '<f4', ... 'shape': (1, 2), }". */
-static void expect_header(const char *name, const char *descr, const char *shape)
-{
-    size_t n_bytes;
-    char pattern[64];
-    char *bytes = program_read_file(program_path(name), &n_bytes);
-    assert_non_null(bytes);
-    assert_true(n_bytes >= 128);
-    bytes[127] = '\0';
-    snprintf(pattern, sizeof pattern, "'descr': '%s'", descr);
-    assert_non_null(strstr(bytes + 10, pattern));
-    snprintf(pattern, sizeof pattern, "'shape': (%s)", shape);
-    if (!strstr(bytes + 10, pattern))
-        fail_msg("%s: %s: expected %s", name, bytes + 10, pattern);
-    free(bytes);
-}
-
-/* Writes an array of f64 values that rise by 1/64, or all `value` where that is not NaN. */
-static void write_array(const char *name, enum fa_dtype dtype, int rank, const int64_t *shape,
-                        double value)
-{
-    struct fa_npy array = {.dtype = dtype, .rank = rank};
-    struct fa_error error = {FA_OK, ""};
-    memcpy(array.shape, shape, (size_t)rank * sizeof *shape);
-    int64_t n = count_elements(&array);
-    array.data = calloc((size_t)n + 1, 8);
-    assert_non_null(array.data);
-    for (int64_t i = 0; i < n; i++)
-        fa_dtype_set(dtype, array.data, i, isnan(value) ? (double)(i % 64) / 64 : value);
-    if (fa_npy_write(program_path(name), &array, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    free(array.data);
-}
-
-static void make_folder(const char *name)
-{
-    assert_true(mkdir(program_path(name), 0777) == 0);
-}
 
 /* q, k, v of one value each in a folder. */
 static void write_inputs(const char *folder, int rank, const int64_t *q, const int64_t *k,
                          const int64_t *v, double value)
 {
     char name[64];
-    make_folder(folder);
+    program_make_folder(folder);
     snprintf(name, sizeof name, "%s/q.npy", folder);
-    write_array(name, FA_F32, rank, q, value);
+    program_write_array(name, FA_F32, rank, q, value);
     snprintf(name, sizeof name, "%s/k.npy", folder);
-    write_array(name, FA_F32, rank, k, value);
+    program_write_array(name, FA_F32, rank, k, value);
     snprintf(name, sizeof name, "%s/v.npy", folder);
-    write_array(name, FA_F32, rank, v, NAN);
+    program_write_array(name, FA_F32, rank, v, NAN);
 }
 
 static void test_run_has_the_schema(void **state)
@@ -161,20 +90,20 @@ static void test_round_trip(void **state)
                  "--causal=top-left --algorithm %s --tiles 16x8 --check none",
                  algorithms[i]);
         program_run_fine(line); /* Its check is the comparison with the oracle's files. */
-        expect_same_arrays("trip/result/o.npy", "trip/case/o.npy", 1e-5);
-        expect_same_arrays("trip/result/lse.npy", "trip/case/lse.npy", 1e-5);
+        program_expect_same_arrays("trip/result/o.npy", "trip/case/o.npy", 1e-5);
+        program_expect_same_arrays("trip/result/lse.npy", "trip/case/lse.npy", 1e-5);
     }
-    expect_header("trip/case/q.npy", "<f4", "2, 4, 37, 9");
-    expect_header("trip/case/v.npy", "<f4", "2, 2, 53, 5");
-    expect_header("trip/case/mask.npy", "|b1", "2, 1, 37, 53");
-    expect_header("trip/case/o.npy", "<f8", "2, 4, 37, 5");
-    expect_header("trip/case/lse.npy", "<f8", "2, 4, 37");
-    expect_header("trip/result/lse.npy", "<f4", "2, 4, 37");
+    program_expect_header("trip/case/q.npy", "<f4", "2, 4, 37, 9");
+    program_expect_header("trip/case/v.npy", "<f4", "2, 2, 53, 5");
+    program_expect_header("trip/case/mask.npy", "|b1", "2, 1, 37, 53");
+    program_expect_header("trip/case/o.npy", "<f8", "2, 4, 37, 5");
+    program_expect_header("trip/case/lse.npy", "<f8", "2, 4, 37");
+    program_expect_header("trip/result/lse.npy", "<f4", "2, 4, 37");
     /* Without the mask the result is another one: the comparison can tell. */
     program_run_fine("run --in @trip/case --out @trip/other --causal=top-left");
-    struct fa_npy masked = read_array("trip/case/o.npy"), open = read_array("trip/other/o.npy");
+    struct fa_npy masked = program_read_array("trip/case/o.npy"), open = program_read_array("trip/other/o.npy");
     struct fa_comparison comparison = fa_comparison_start();
-    fa_comparison_add(&comparison, open.data, masked.data, count_elements(&open));
+    fa_comparison_add(&comparison, open.data, masked.data, program_count_elements(&open));
     assert_false(fa_comparison_within(&comparison, 1e-2));
     fa_npy_free(&masked);
     fa_npy_free(&open);
@@ -210,17 +139,17 @@ static void test_formats_and_layouts(void **state)
                  formats[i].dtype, formats[i].dtype, formats[i].dtype);
         program_run_fine(line);
         snprintf(line, sizeof line, "form/%s-out/o.npy", formats[i].dtype);
-        expect_header(line, formats[i].o, "1, 2, 9, 4");
+        program_expect_header(line, formats[i].o, "1, 2, 9, 4");
         snprintf(line, sizeof line, "form/%s-out/lse.npy", formats[i].dtype);
-        expect_header(line, formats[i].lse, "1, 2, 9");
+        program_expect_header(line, formats[i].lse, "1, 2, 9");
     }
     /* The same values in the other layout: one head of each is the same file but for its shape. */
     program_run_fine("generate --out @form/bshd --heads 2 --n 9 --d 4 --dtype f64 --layout bshd");
     program_run_fine("run --in @form/bshd --out @form/bshd-out --dtype f64 --layout bshd");
-    expect_header("form/bshd-out/o.npy", "<f8", "1, 9, 2, 4");
-    expect_header("form/bshd-out/lse.npy", "<f8", "1, 9, 2");
-    struct fa_npy by_head = read_array("form/f64-out/o.npy");
-    struct fa_npy by_row = read_array("form/bshd-out/o.npy");
+    program_expect_header("form/bshd-out/o.npy", "<f8", "1, 9, 2, 4");
+    program_expect_header("form/bshd-out/lse.npy", "<f8", "1, 9, 2");
+    struct fa_npy by_head = program_read_array("form/f64-out/o.npy");
+    struct fa_npy by_row = program_read_array("form/bshd-out/o.npy");
     const double *a = by_head.data, *b = by_row.data;
     for (int head = 0; head < 2; head++)
         for (int row = 0; row < 9; row++)
@@ -240,14 +169,14 @@ static void test_ranks(void **state)
     write_inputs("rank3", 3, q3, k3, v3, NAN);
     write_inputs("rank3s", 3, s3, t3, u3, NAN);
     program_run_fine("run --in @rank2 --out @rank2/out --nq 5 --nk 7 --d 3 --dv 2");
-    expect_header("rank2/out/o.npy", "<f4", "5, 2");
-    expect_header("rank2/out/lse.npy", "<f4", "5,");
+    program_expect_header("rank2/out/o.npy", "<f4", "5, 2");
+    program_expect_header("rank2/out/lse.npy", "<f4", "5,");
     program_run_fine("run --in @rank3 --out @rank3/out --heads 4 --kv-heads 2 --batch 1");
-    expect_header("rank3/out/o.npy", "<f4", "4, 5, 2");
-    expect_header("rank3/out/lse.npy", "<f4", "4, 5");
+    program_expect_header("rank3/out/o.npy", "<f4", "4, 5, 2");
+    program_expect_header("rank3/out/lse.npy", "<f4", "4, 5");
     program_run_fine("run --in @rank3s --out @rank3s/out --layout bshd --heads 4");
-    expect_header("rank3s/out/o.npy", "<f4", "5, 4, 2");
-    expect_header("rank3s/out/lse.npy", "<f4", "5, 4");
+    program_expect_header("rank3s/out/o.npy", "<f4", "5, 4, 2");
+    program_expect_header("rank3s/out/lse.npy", "<f4", "5, 4");
 }
 
 static void test_input_refusals(void **state)
@@ -276,17 +205,17 @@ static void test_input_refusals(void **state)
     };
     const int64_t q[] = {5, 3}, k[] = {7, 3}, v[] = {7, 2}, short_v[] = {6, 2}, wide_k[] = {7, 4};
     const int64_t deep[] = {1, 1, 1, 5, 7}, none[] = {5, 0}, mask[] = {5, 6};
-    make_folder("bad");
+    program_make_folder("bad");
     write_inputs("bad/good", 2, q, k, v, NAN);
     write_inputs("bad/seq", 2, q, k, short_v, NAN);
     write_inputs("bad/d", 2, q, wide_k, v, NAN);
     write_inputs("bad/rank", 2, q, k, v, NAN);
-    write_array("bad/rank/v.npy", FA_F32, 3, deep + 2, NAN);
+    program_write_array("bad/rank/v.npy", FA_F32, 3, deep + 2, NAN);
     write_inputs("bad/one", 1, q, k, v, NAN);
     write_inputs("bad/zero", 2, none, none, v, NAN);
-    write_array("bad/zero/v.npy", FA_F32, 2, q, NAN);
-    write_array("bad/deep.npy", FA_F32, 5, deep, NAN);
-    write_array("bad/mask.npy", FA_U8, 2, mask, 1);
+    program_write_array("bad/zero/v.npy", FA_F32, 2, q, NAN);
+    program_write_array("bad/deep.npy", FA_F32, 5, deep, NAN);
+    program_write_array("bad/mask.npy", FA_U8, 2, mask, 1);
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         if (*refusals[i].text) {
             program_expect_refusal(&refusals[i]);
@@ -304,15 +233,15 @@ static void test_modifiers_of_fewer_axes(void **state)
 {
     (void)state;
     const int64_t keys[] = {6}, one[] = {1, 1, 1, 1};
-    write_array("keys.npy", FA_F32, 1, keys, 0.5);
-    write_array("one.npy", FA_U8, 4, one, 1);
+    program_write_array("keys.npy", FA_F32, 1, keys, 0.5);
+    program_write_array("one.npy", FA_U8, 4, one, 1);
     program_run_fine(
         "run --n 6 --d 2 --heads 2 --batch 2 --bias @keys.npy --mask @one.npy --out @spread");
     program_run_fine("run --n 6 --d 2 --heads 2 --batch 2 --out @plain");
     /* A bias that is the same for all keys changes LSE by itself, and O by nothing. */
-    expect_same_arrays("spread/o.npy", "plain/o.npy", 1e-6);
-    struct fa_npy with = read_array("spread/lse.npy"), without = read_array("plain/lse.npy");
-    for (int64_t i = 0; i < count_elements(&with); i++)
+    program_expect_same_arrays("spread/o.npy", "plain/o.npy", 1e-6);
+    struct fa_npy with = program_read_array("spread/lse.npy"), without = program_read_array("plain/lse.npy");
+    for (int64_t i = 0; i < program_count_elements(&with); i++)
         assert_true(fabs(((double *)with.data)[i] - ((double *)without.data)[i] - 0.5) < 1e-5);
     fa_npy_free(&with);
     fa_npy_free(&without);
@@ -330,8 +259,8 @@ static void test_failed_check(void **state)
     assert_true(json_is_null(json_at(object, "check.o_rms_error")));
     assert_true(json_is_null(json_at(object, "provenance.seed")));
     json_decref(object);
-    expect_header("huge/out/o.npy", "<f4", "4, 4");
-    expect_header("huge/out/lse.npy", "<f4", "4,");
+    program_expect_header("huge/out/o.npy", "<f4", "4, 4");
+    program_expect_header("huge/out/lse.npy", "<f4", "4,");
     struct program_run run = program_run_line("run --in @huge");
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "Check      FAILED"));
@@ -346,7 +275,7 @@ static void test_empty_sides(void **state)
 {
     (void)state;
     program_run_fine("run --nq 3 --nk 0 --d 2 --out @empty");
-    struct fa_npy o = read_array("empty/o.npy"), lse = read_array("empty/lse.npy");
+    struct fa_npy o = program_read_array("empty/o.npy"), lse = program_read_array("empty/lse.npy");
     for (int i = 0; i < 6; i++)
         assert_true(((double *)o.data)[i] == 0);
     for (int i = 0; i < 3; i++)

@@ -59,6 +59,8 @@ static void test_agrees_with_count(void **state)
     assert_int_equal(json_array_size(list), 1);
     json_object_del(json_array_get(list, 0), "provenance");
     json_object_del(one, "provenance");
+    json_object_del(one, "l2"); /* the models are not asked at each point */
+    json_object_del(one, "time");
     assert_true(json_equal(json_array_get(list, 0), one));
     json_decref(list);
     json_decref(one);

@@ -178,6 +178,45 @@ static void test_state(void **state)
     program_run_free(&run);
 }
 
+/* A backward pass with dropout and blocks: what the header says of them, and what was moved. */
+static void test_backward(void **state)
+{
+    (void)state;
+    char saved[512];
+    snprintf(saved, sizeof saved, "%s", program_path("backward.trace"));
+    struct program_run run = program_run("run", "--n", "16", "--d", "4", "--tiles", "4x4", "--pass",
+                                         "backward", "--dropout", "0.25", "--dropout-seed", "3",
+                                         "--block-pattern", "strided:2", "--trace", saved, NULL);
+    assert_int_equal(run.status, 0);
+    program_run_free(&run);
+    run = program_run("trace", saved, NULL);
+    assert_int_equal(run.status, 0);
+    expect_text(run.out, "flash2 backward: batch 1, heads 1");
+    expect_text(run.out, "Dropout  p 0.25, seed 3");
+    expect_text(run.out, "Blocks   4 x 4 of 4 x 4, 50 % of them visited");
+    expect_text(run.out, "8 visited, 0 of them cut by the mask, 8 skipped");
+    program_run_free(&run);
+
+    run = program_run("trace", saved, "--format", "json", NULL);
+    json_t *object = read_json(&run);
+    json_t *header = json_object_get(object, "header");
+    json_t *problem = json_object_get(header, "problem");
+    json_t *moved = json_object_get(json_object_get(object, "hbm"), "by_tensor");
+    assert_string_equal(json_string_value(json_object_get(header, "pass")), "backward");
+    assert_int_equal(at(problem, "dropout", "seed", NULL), 3);
+    assert_int_equal(at(problem, "blocks", "blocks", NULL), 16);
+    assert_int_equal(at(problem, "blocks", "visited", NULL), 8);
+    assert_null(json_object_get(json_object_get(problem, "blocks"), "visit"));
+    assert_int_equal(at(moved, "dk", "write", "elements"), 16 * 4);
+    assert_int_equal(at(moved, "dq", "write", "elements"), 16 * 4 + 8 * 4 * 4);
+    json_decref(object);
+
+    run = program_run("trace", saved, "--kind", "compute", "--tensor", "ds", NULL);
+    assert_int_equal(count_lines(run.out), 8);
+    expect_text(run.out, "Algorithm 2, line 14");
+    program_run_free(&run);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -198,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary),  cmocka_unit_test(test_filters),
         cmocka_unit_test(test_slice),    cmocka_unit_test(test_state),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_backward), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("cmd_trace", tests, save_trace, remove_folder);
 }

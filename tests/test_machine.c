@@ -62,6 +62,7 @@ static void test_every_figure_has_a_source(void **state)
         assert_int_equal(m->sram_bytes_per_second > 0, m->source_sram_rate[0] != 0);
         assert_int_equal(m->f32_flops_per_second > 0, m->source_flops[0] != 0);
         assert_int_equal(m->f16_flops_per_second > 0, m->source_flops[0] != 0);
+        assert_int_equal(m->exp_per_second > 0, m->source_exp[0] != 0);
     }
 }
 

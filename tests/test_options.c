@@ -276,7 +276,7 @@ static void test_real_numbers(void **state)
 /* ---- the shared groups ---------------------------------------------------------------------- */
 
 static const struct cli_group *const problem_groups[] = {
-    &cli_problem_group, &cli_machine_group, &cli_input_group,  &cli_output_group,
+    &cli_problem_group, &cli_sparse_group, &cli_machine_group, &cli_input_group,  &cli_output_group,
     &cli_trace_group,   &cli_threads_group, &cli_format_group, NULL,
 };
 
@@ -393,14 +393,36 @@ static void test_problem_refusals(void **state)
          "--threads 2: expected 1 with --trace, whose order is the run's"},
         {"--threads 0", FA_BAD_ARGUMENT, "--threads 0: expected 1 to 1024"},
         {"--algorithm flash3", FA_BAD_ARGUMENT,
-         "--algorithm flash3: expected standard, flash1, flash2 or fused-save-p; did you mean "
-         "flash1?"},
+         "--algorithm flash3: expected standard, flash1, flash2, fused-save-p or square-tiling; "
+         "did you mean flash1?"},
         {"--algorithm flash1,", FA_BAD_ARGUMENT,
-         "--algorithm flash1,: expected standard, flash1, flash2 or fused-save-p"},
+         "--algorithm flash1,: expected standard, flash1, flash2, fused-save-p or square-tiling"},
         {"--algorithm flash1,flash1", FA_BAD_ARGUMENT,
          "--algorithm flash1,flash1: expected each algorithm once, not flash1 twice"},
-        {"--pass backward", FA_UNSUPPORTED,
-         "--pass backward: expected forward; this version has no backward pass"},
+        {"--pass back", FA_BAD_ARGUMENT,
+         "--pass back: expected forward, backward or both; did you mean backward?"},
+        {"--pass both --trace a", FA_UNSUPPORTED,
+         "--pass both: expected forward or backward with --trace, which holds one pass"},
+        {"--dropout 1.5", FA_BAD_ARGUMENT, "--dropout 1.5: expected a probability from 0 to 1"},
+        {"--dropout nan", FA_BAD_ARGUMENT, "--dropout nan: expected a probability from 0 to 1"},
+        {"--dropout 0.1 --dropout-seed 18446744073709551616", FA_BAD_ARGUMENT,
+         "--dropout-seed 18446744073709551616: expected 0 to 18446744073709551615"},
+        {"--dropout 0.1 --dropout-seed -1", FA_BAD_ARGUMENT,
+         "--dropout-seed -1: expected 0 to 18446744073709551615"},
+        {"--dropout-seed 4", FA_BAD_ARGUMENT, "--dropout-seed: expected --dropout P with it"},
+        {"--dropout-mask a", FA_BAD_ARGUMENT,
+         "--dropout-mask: expected --dropout P with it: what is kept is divided by 1 - P"},
+        {"--dropout 0.5 --dropout-mask a --dropout-seed 4", FA_BAD_ARGUMENT,
+         "--dropout-mask and --dropout-seed: expected only one of them"},
+        {"--algorithm flash2,fused-save-p --dropout 0.5", FA_UNSUPPORTED,
+         "--algorithm fused-save-p and --dropout: expected standard, flash1 or flash2 with "
+         "dropout; fused-save-p stores one P, and two would be needed"},
+        {"--block-mask a --block-pattern butterfly", FA_BAD_ARGUMENT,
+         "--block-mask and --block-pattern: expected only one of them"},
+        {"--block-pattern strided:0", FA_BAD_ARGUMENT,
+         "--block-pattern strided:0: expected window:W,G (W tiles each side of the diagonal, G "
+         "global rows and columns), strided:K (K from 1), butterfly or random:P[,SEED] (P from 0 "
+         "to 1)"},
         {"--causal=middle", FA_BAD_ARGUMENT, "--causal middle: expected bottom-right or top-left"},
         {"--window 4", FA_BAD_ARGUMENT,
          "--window 4: expected L,R: keys kept left and right of the diagonal, -1 for no bound"},

@@ -134,6 +134,14 @@ static void bias_and_mask(void **state)
     expect_log("flash2_bias_mask", &fa_flash2, &problem, &tiles_2x2);
 }
 
+/* Two columns of Q, K, V and O, one at a time: P comes again for each of O's. */
+static void square_tiling(void **state)
+{
+    (void)state;
+    struct fa_problem problem = fa_problem_make(1, 2, 2);
+    expect_log("square_tiling", &fa_square_tiling, &problem, &(struct fa_tiles){1, 1, 1, 2});
+}
+
 /* Rows too long for the chip: the softmax goes over chunks of two columns, twice. */
 static void standard_in_chunks(void **state)
 {
@@ -151,6 +159,7 @@ int main(void)
         cmocka_unit_test(causal),
         cmocka_unit_test(a_row_block_that_sees_nothing),
         cmocka_unit_test(bias_and_mask),
+        cmocka_unit_test(square_tiling),
         cmocka_unit_test(standard_in_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void check_move(struct audit *audit, const struct fa_port *port,
     if (recorded->verb == RECORDED_STORE && recorded->id == FA_O)
         for (int64_t r = 0; r < tile->rows; r++)
             for (int64_t c = 0; c < tile->columns; c++)
-                audit->stored[(recorded->row + r) * tensor->shape[3] + c]++;
+                audit->stored[(recorded->row + r) * tensor->shape[3] + recorded->column + c]++;
 }
 
 static void check_score(struct audit *audit, const struct fa_port *port)
@@ -75,7 +75,8 @@ static void observe(void *context, const struct fa_port *port, const struct reco
         check_move(audit, port, recorded);
         return;
     case RECORDED_COMPUTE:
-        if (recorded->op == FA_OP_SCORE)
+        /* A score that is formed in parts is there once it is scaled. */
+        if (recorded->op == FA_OP_SCORE || recorded->op == FA_OP_SCALE_S)
             check_score(audit, port);
         return;
     case RECORDED_SKIP:

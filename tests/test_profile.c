@@ -401,6 +401,40 @@ static void test_shapes_alone(void **state)
     assert_true(memory[0] == 1 && memory[5] == 1);
 }
 
+/* dO is N(0, 1) of the seed and the position alone, and not what q, k or v are. */
+static void test_gradient(void **state)
+{
+    (void)state;
+    struct fa_problem problem = problem_of(100, 100, 50, FA_F64);
+    struct inputs inputs = fill(FA_PROFILE_GAUSS, 3, &problem);
+    const int64_t shape[4] = {1, 1, 100, 50}, row[4] = {1, 1, 1, 50};
+    struct fa_tensor dout, other, first, none = fa_tensor_view(FA_F64, shape, NULL);
+    double sum = 0, squares = 0, differ[4] = {0};
+    assert_int_equal(fa_tensor_create(&dout, FA_F64, shape, NULL), FA_OK);
+    assert_int_equal(fa_tensor_create(&other, FA_F64, shape, NULL), FA_OK);
+    assert_int_equal(fa_tensor_create(&first, FA_F64, row, NULL), FA_OK);
+    fa_profile_fill_dout(3, &problem, &dout);
+    fa_profile_fill_dout(4, &problem, &other);
+    fa_profile_fill_dout(3, &problem, &first);
+    fa_profile_fill_dout(3, &problem, &none);
+    const struct fa_tensor *others[4] = {&inputs.q, &inputs.k, &inputs.v, &other};
+    for (int i = 0; i < 5000; i++) {
+        double x = fa_dtype_get(FA_F64, dout.data, i);
+        sum += x;
+        squares += x * x;
+        for (int t = 0; t < 4; t++)
+            differ[t] += fabs(x - fa_dtype_get(FA_F64, others[t]->data, i)) > 1e-3;
+    }
+    assert_true(fabs(sum / 5000) < 0.06 && fabs(squares / 5000 - 1) < 0.08);
+    for (int t = 0; t < 4; t++)
+        assert_true(differ[t] > 4950);
+    assert_memory_equal(first.data, dout.data, 50 * sizeof(double));
+    fa_tensor_free(&dout);
+    fa_tensor_free(&other);
+    fa_tensor_free(&first);
+    free_inputs(&inputs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_scale_zero),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_shapes_alone),
+        cmocka_unit_test(test_gradient),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

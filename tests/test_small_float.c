@@ -187,7 +187,8 @@ static void test_formats_of_dtype(void **state)
         enum fa_format format;
         enum fa_dtype dtype;
         float (*to_f32)(uint16_t);
-    } halves[] = {{FA_FORMAT_F16, FA_F16, fa_f32_from_f16}, {FA_FORMAT_BF16, FA_BF16, fa_f32_from_bf16}};
+    } halves[] = {{FA_FORMAT_F16, FA_F16, fa_f32_from_f16},
+                  {FA_FORMAT_BF16, FA_BF16, fa_f32_from_bf16}};
     for (int f = 0; f < 2; f++) {
         for (unsigned bits = 0; bits < 0xffff; bits++) {
             double value = halves[f].to_f32((uint16_t)bits);

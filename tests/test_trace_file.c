@@ -18,7 +18,7 @@
 #include "simulator/trace.h"
 #include "tests/trace_case.h"
 
-enum { CAPACITY = 1 << 22, LINES_MAX = 40 };
+enum { CAPACITY = 1 << 22, LINES_MAX = 200 };
 
 static char folder[] = "test_trace_file.XXXXXX";
 static char path[64];
@@ -168,6 +168,17 @@ static void same_header(const struct sim_trace_header *a, const struct sim_trace
 {
     const struct fa_problem *p = &a->problem, *q = &b->problem;
     assert_ptr_equal(a->algorithm, b->algorithm);
+    assert_ptr_equal(a->forward, b->forward);
+    assert_memory_equal(&p->dropout_p, &q->dropout_p, sizeof p->dropout_p);
+    assert_true(p->dropout_p == 0 || p->dropout_seed == q->dropout_seed);
+    assert_true(!p->dropout_keep && !q->dropout_keep && a->has_keep == b->has_keep);
+    assert_int_equal(p->blocks != NULL, q->blocks != NULL);
+    if (p->blocks) {
+        const struct fa_block_mask *x = p->blocks, *y = q->blocks;
+        assert_true(x->br == y->br && x->bc == y->bc);
+        assert_true(x->rows == y->rows && x->columns == y->columns);
+        assert_memory_equal(x->visit, y->visit, (size_t)(x->rows * x->columns));
+    }
     assert_true(p->batch == q->batch && p->heads == q->heads && p->kv_heads == q->kv_heads);
     assert_true(p->nq == q->nq && p->nk == q->nk && p->d == q->d && p->dv == q->dv);
     assert_memory_equal(&p->scale, &q->scale, sizeof p->scale);
@@ -200,7 +211,8 @@ static void round_trips(void **state)
     int n_cases;
     const struct trace_case *cases = trace_cases(&n_cases);
     /* The last one's file is longer than what is read at a time. */
-    struct trace_case longer = {"long", &fa_flash2, fa_problem_make(1000, 1000, 4), 8, 16, 0};
+    struct trace_case longer = {"long", &fa_flash2, fa_problem_make(1000, 1000, 4), 8, 16,
+                                0,      SIM_FORWARD};
     for (int n = 0; n <= n_cases; n++) {
         const struct trace_case *which = n < n_cases ? &cases[n] : &longer;
         struct fa_error error = {FA_OK, ""};
@@ -265,16 +277,63 @@ static void hard_headers(void **state)
     sim_trace_free(loaded);
 }
 
+/* A header whose line is longer than what is read or written at a time. */
+static void many_blocks(void **state)
+{
+    (void)state;
+    enum { SIDE = 1500 };
+    uint8_t *visit = malloc(SIDE * SIDE);
+    assert_non_null(visit);
+    for (int n = 0; n < SIDE * SIDE; n++)
+        visit[n] = n % 7 < 2 || n % 11 == 5;
+    const struct fa_block_mask blocks = {2, 3, SIDE, SIDE, visit};
+    struct sim_trace_header header = {
+        .algorithm = &fa_flash2,
+        .problem = fa_problem_make(2 * SIDE, 3 * SIDE - 1, 4),
+        .tiles = {2, 3, 1, 1},
+    };
+    const struct sim_event alloc = {.kind = SIM_ALLOC, .tensor = FA_Q, .rows = 2, .columns = 4};
+    struct sim_trace *trace = NULL, *loaded = NULL;
+    struct fa_error error = {FA_OK, ""};
+    header.problem.blocks = &blocks;
+    assert_int_equal(sim_trace_create(&header, &trace, &error), FA_OK);
+    assert_true(sim_trace_append(trace, &alloc));
+    assert_int_equal(sim_trace_save(trace, path, &error), FA_OK);
+    if (sim_trace_load(path, &loaded, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    same_trace(trace, loaded);
+    sim_trace_free(trace);
+    sim_trace_free(loaded);
+    free(visit);
+}
+
+struct edit {
+    enum sim_event_kind kind;
+    int id, field;
+    int64_t value;
+    const char *message;
+};
+
+/* Each edit alone, of the first such event, is refused on its line. */
+static void refuse_edits(const struct trace_case *which, const struct edit *edits, size_t n_edits)
+{
+    for (size_t n = 0; n < n_edits; n++) {
+        struct text text = text_of(which);
+        int event = find(&text, edits[n].kind, edits[n].id);
+        char where[32];
+        set(&text, event, edits[n].field, edits[n].value);
+        snprintf(where, sizeof where, "t: line %d: ", event + 2);
+        refused(&text, -1, edits[n].message);
+        refused(&text, -1, where);
+        free_text(&text);
+    }
+}
+
 /* The small run reserves q k v o s l m in this order, of 12, 8, 8, 12, 24, 12 and 12 bytes. */
 static void one_number(void **state)
 {
     (void)state;
-    const struct {
-        enum sim_event_kind kind;
-        int id, field;
-        int64_t value;
-        const char *message;
-    } edits[] = {
+    const struct edit edits[] = {
         {SIM_LOAD, FA_Q, KIND, 7, "kind is 7: expected 0 to 6"},
         {SIM_LOAD, FA_Q, KIND, -1, "kind is -1: expected 0 to 6"},
         {SIM_LOAD, FA_Q, TENSOR, 22, "tensor is 22: expected 0 to 21"},
@@ -348,16 +407,104 @@ static void one_number(void **state)
         {SIM_LOAD, FA_Q, KIND, SIM_SKIP, "a skip of no tile: expected an i and a j of 0 or more"},
         {SIM_LOAD, FA_K, KIND, SIM_SKIP, "a skip of k, 2 x 1 at 12: expected s, 0 x 0 at 0"},
     };
-    for (size_t n = 0; n < sizeof edits / sizeof *edits; n++) {
-        struct text text = text_of(&trace_case_small);
-        int event = find(&text, edits[n].kind, edits[n].id);
-        char where[32];
-        set(&text, event, edits[n].field, edits[n].value);
-        snprintf(where, sizeof where, "t: line %d: ", event + 2);
-        refused(&text, -1, edits[n].message);
-        refused(&text, -1, where);
-        free_text(&text);
-    }
+    refuse_edits(&trace_case_small, edits, sizeof edits / sizeof *edits);
+}
+
+/* The same of a backward pass, with dropout by seed. */
+static void one_number_backward(void **state)
+{
+    (void)state;
+    const struct edit edits[] = {
+        {SIM_LOAD, FA_LSE, TENSOR, FA_L,
+         "a load of l: this run of flash2 backward has no l in HBM"},
+        {SIM_LOAD, FA_DO, TENSOR, FA_DP, "this run of flash2 backward has no dp in HBM"},
+        {SIM_LOAD, FA_Q, TENSOR, FA_DROPOUT,
+         "a load of dropout: this run of flash2 backward has no dropout in HBM"},
+        {SIM_ALLOC, FA_LSE, TENSOR, FA_M, "an alloc of m: this run of flash2 backward has no m"},
+        {SIM_ALLOC, FA_DK, ROWS, 3, "an alloc of dk, 3 x 1: expected at most 2 x 1, by"},
+        {SIM_ALLOC, FA_DP, COLUMNS, 3, "an alloc of dp, 3 x 3: expected at most 3 x 2, by"},
+        {SIM_STORE, FA_DK, ROWS, 1, "a store of dk, 1 x 1: the tile holds 2 x 1"},
+        {SIM_STORE, FA_DELTA, TENSOR, FA_PD, "this run of flash2 backward has no pd in HBM"},
+        {SIM_COMPUTE, FA_OP_START_DQ, ROWS, 4,
+         "a compute start_dq of 4 x 1 with 3 rows of dq: expected 4"},
+        {SIM_COMPUTE, FA_OP_START_DQ, COLUMNS, 2, "what it works on is 3 x 1"},
+        {SIM_COMPUTE, FA_OP_START_DKV, TENSOR, FA_DK,
+         "a compute start_dkv that writes dk: expected dv"},
+        {SIM_COMPUTE, FA_OP_START_DKV, ROWS, 3, "at most the capacity of dv, 2 x 1"},
+        {SIM_COMPUTE, FA_OP_START_DKV, OP, FA_OP_START_DELTA,
+         "a compute start_delta that writes dv: expected delta"},
+        {SIM_COMPUTE, FA_OP_START_DQ, OP, FA_OP_START_DKV,
+         "a compute start_dkv without a tile to start on chip"},
+        {SIM_COMPUTE, FA_OP_DELTA, ROWS, 2, "a compute delta of 2 x 1: what it works on is 3 x 1"},
+        {SIM_COMPUTE, FA_OP_WEIGHTS, OP, FA_OP_NORMALISE, "a compute normalise without l on chip"},
+        {SIM_COMPUTE, FA_OP_WEIGHTS, COLUMNS, 1, "what it works on is 3 x 2"},
+        {SIM_COMPUTE, FA_OP_DP, COLUMNS, 1, "a compute dp of 3 x 1: what it works on is 3 x 2"},
+        {SIM_COMPUTE, FA_OP_DP, OP, FA_OP_DROPOUT_DP,
+         "a compute dropout_dp while dp holds nothing"},
+        {SIM_COMPUTE, FA_OP_DROPOUT_DP, OP, FA_OP_KEEP, "a compute keep without dropout on chip"},
+        {SIM_COMPUTE, FA_OP_DROPOUT_DP, ROWS, 2, "what it works on is 3 x 2"},
+        {SIM_COMPUTE, FA_OP_GRAD_S, OP, FA_OP_GRAD_Q,
+         "a compute grad_q while the tile of ds holds dp: expected a compute of it before"},
+        {SIM_COMPUTE, FA_OP_GRAD_S, COLUMNS, 3,
+         "a compute grad_s of 3 x 3 with 2 columns of p: expected 3"},
+        {SIM_COMPUTE, FA_OP_GRAD_S, PLACE, 0, "a compute of ds at place 0: it lies at "},
+        {SIM_COMPUTE, FA_OP_GRAD_V, OP, FA_OP_GRAD_S_ROWS,
+         "a compute grad_s_rows while the tile of dp holds ds"},
+        {SIM_COMPUTE, FA_OP_GRAD_V, OP, FA_OP_ACCUMULATE, "a compute accumulate without o on chip"},
+        {SIM_COMPUTE, FA_OP_GRAD_V, COLUMNS, 1, "what it works on is 3 x 2"},
+        {SIM_COMPUTE, FA_OP_GRAD_K, ROWS, 4,
+         "a compute grad_k of 4 x 2 with 3 rows of q: expected 4"},
+        {SIM_COMPUTE, FA_OP_GRAD_K, COLUMNS, 3,
+         "a compute grad_k of 3 x 3 with 2 rows of dk: expected 3"},
+        {SIM_COMPUTE, FA_OP_GRAD_Q, TENSOR, FA_DK, "a compute grad_q that writes dk: expected dq"},
+        {SIM_FREE, FA_DP, TENSOR, FA_DS, "a free of ds, which is not on chip"},
+    };
+    refuse_edits(&trace_case_backward, edits, sizeof edits / sizeof *edits);
+}
+
+/* What `standard` leaves in HBM of dropout, and parts of columns. */
+static void one_number_unfused(void **state)
+{
+    (void)state;
+    struct trace_case standard = trace_case_small, square = trace_case_small;
+    const struct edit edits[] = {
+        {SIM_STORE, FA_P, TENSOR, FA_S, "a store of s while its tile holds p: expected a compute"},
+        {SIM_STORE, FA_PD, TENSOR, FA_LSE, "this run of standard has no lse in HBM"},
+        {SIM_STORE, FA_PD, ROWS, 2, "a store of pd, 2 x 2: the tile holds 3 x 2"},
+        {SIM_LOAD, FA_PD, TENSOR, FA_DP, "this run of standard has no dp in HBM"},
+        {SIM_COMPUTE, FA_OP_KEEP, OP, FA_OP_DROPOUT,
+         "a compute dropout while dropout holds nothing"},
+        {SIM_COMPUTE, FA_OP_KEEP, COLUMNS, 1, "a compute keep of 3 x 1: what it works on is 3 x 2"},
+        {SIM_COMPUTE, FA_OP_DROPOUT, OP, FA_OP_KEEP,
+         "a compute keep that writes p: expected dropout"},
+        {SIM_COMPUTE, FA_OP_SOFTMAX_ROWS, OP, FA_OP_DROPOUT,
+         "a compute dropout while the tile of p holds s"},
+    };
+    const struct edit none[] = {
+        {SIM_COMPUTE, FA_OP_ACCUMULATE, OP, FA_OP_DROPOUT,
+         "a compute dropout: this run has no dropout"},
+    };
+    standard.algorithm = &fa_standard;
+    standard.problem.dropout_p = 0.5;
+    refuse_edits(&standard, edits, sizeof edits / sizeof *edits);
+    refuse_edits(&trace_case_small, none, 1);
+
+    square.algorithm = &fa_square_tiling;
+    square.problem.d = square.problem.dv = 3;
+    square.problem.nq = square.br = 2;
+    const struct edit parts[] = {
+        {SIM_COMPUTE, FA_OP_START_S, ROWS, 3,
+         "a compute start_s of 3 x 2 with 2 rows of s: expected"},
+        {SIM_COMPUTE, FA_OP_SCORE_PART, COLUMNS, 1, "what it works on is 2 x 2"},
+        {SIM_COMPUTE, FA_OP_ACCUMULATE_PART, ROWS, 1, "what it works on is 2 x 2"},
+        {SIM_LOAD, FA_K, COLUMN, 2, "a load of k, 2 x 2 at (0, 2): it ends past the matrix"},
+    };
+    refuse_edits(&square, parts, sizeof parts / sizeof *parts);
+    struct text text = text_of(&square);
+    set(&text, find(&text, SIM_LOAD, FA_K), COLUMN, 2);
+    set(&text, find(&text, SIM_LOAD, FA_K), COLUMNS, 1);
+    refused(&text, -1, "a compute score_part of 2 columns of q with 1 of k: expected as many");
+    free_text(&text);
 }
 
 /* Lines that are missing, too many, or in another order. */
@@ -493,15 +640,35 @@ static void cut_files(void **state)
     free(bytes);
 }
 
+struct header_edit {
+    const char *find, *put, *message;
+};
+
+static void refuse_headers(const struct trace_case *which, const struct header_edit *edits,
+                           size_t n_edits)
+{
+    for (size_t n = 0; n < n_edits; n++) {
+        struct text text = text_of(which);
+        char *found = strstr(text.lines[0], edits[n].find), *made = malloc(CAPACITY);
+        if (!found)
+            fail_msg("the header has no %s: %s", edits[n].find, text.lines[0]);
+        snprintf(made, CAPACITY, "%.*s%s%s", (int)(found - text.lines[0]), text.lines[0],
+                 edits[n].put, found + strlen(edits[n].find));
+        replace(&text, 0, made);
+        refused(&text, -1, edits[n].message);
+        free(made);
+        free_text(&text);
+    }
+}
+
 static void headers_that_lie(void **state)
 {
     (void)state;
-    const struct {
-        const char *find, *put, *message;
-    } edits[] = {
+    const struct header_edit edits[] = {
         {"trace/1", "trace/2", "the header's \"schema\": expected flashlab.trace/1"},
-        {"\"flash2\"", "\"flash9\"", "\"algorithm\": expected an algorithm of this version, not "
-                                     "\"flash9\""},
+        {"\"flash2\"", "\"flash9\"",
+         "\"algorithm\": expected an algorithm of this version, not "
+         "\"flash9\""},
         {"\"flash2\"", "5", "\"algorithm\": expected an algorithm of this version"},
         {"\"events\":24", "\"events\":23", "line 25: \"[4,0,0"},
         {"\"events\":24", "\"events\":25", "line 26: the file ends after 24 events: expected 25"},
@@ -541,18 +708,67 @@ static void headers_that_lie(void **state)
         {"{\"schema\"", "[\"schema\"", "line 1: \"[\"schema\":"},
         {"{\"schema\"", "\xef\xbb\xbf{\"schema\"", "line 1: \"???{\"schema\":"},
     };
-    for (size_t n = 0; n < sizeof edits / sizeof *edits; n++) {
-        struct text text = text_of(&trace_case_small);
-        char *found = strstr(text.lines[0], edits[n].find), *made = malloc(CAPACITY);
-        if (!found)
-            fail_msg("the header has no %s: %s", edits[n].find, text.lines[0]);
-        snprintf(made, CAPACITY, "%.*s%s%s", (int)(found - text.lines[0]), text.lines[0],
-                 edits[n].put, found + strlen(edits[n].find));
-        replace(&text, 0, made);
-        refused(&text, -1, edits[n].message);
-        free(made);
-        free_text(&text);
-    }
+    refuse_headers(&trace_case_small, edits, sizeof edits / sizeof *edits);
+}
+
+/* What a header says of the pass, of dropout and of blocks. */
+static void sparse_headers(void **state)
+{
+    (void)state;
+    static const uint8_t visit[6] = {1, 0, 1, 1, 0, 1};
+    static const struct fa_block_mask blocks = {2, 1, 3, 2, visit};
+    struct trace_case which = trace_case_backward;
+    which.problem.nq = 6;
+    which.problem.blocks = &blocks;
+    which.br = 2;
+    which.bc = 1;
+    const struct header_edit edits[] = {
+        {"\"pass\":\"backward\"", "\"pass\":\"both\"", "\"pass\": expected forward or backward"},
+        {"\"pass\":\"backward\"", "\"pass\":1", "\"pass\": expected forward or backward"},
+        {"\"pass\":\"backward\",", "", "\"pass\": expected it to be there"},
+        {"\"pass\":\"backward\"", "\"pass\":\"forward\"",
+         "an alloc of do: this run of flash2 has no do"},
+        {"\"flash2\"", "\"square-tiling\"",
+         "\"pass\": expected forward: the algorithm has no other"},
+        {"\"dropout\":{\"p\":0.5", "\"dropout\":{\"p\":0",
+         "\"problem.dropout\": expected null, or p above 0 and up to 1, seed and mask"},
+        {"\"dropout\":{\"p\":0.5", "\"dropout\":{\"p\":1.5",
+         "\"problem.dropout\": expected null, or"},
+        {"\"dropout\":{\"p\":0.5", "\"dropout\":{\"p\":null", "\"problem.dropout\": expected null"},
+        {"\"p\":0.5,", "", "\"problem.dropout\": expected null, or p above"},
+        {"\"p\":0.5,", "\"p\":0.5,\"q\":1,", "\"problem.dropout\": expected null, or p above"},
+        {"\"seed\":5", "\"seed\":-5", "\"problem.dropout\": expected null, or p above"},
+        {"\"seed\":5,\"mask\":false", "\"seed\":5,\"mask\":0",
+         "\"problem.dropout\": expected null"},
+        {"\"dropout\":{", "\"dropped\":{", "\"problem.dropout\": expected it to be there"},
+        {"\"blocks\":{\"br\":2", "\"blocks\":{\"br\":0",
+         "\"problem.blocks\": expected null, or br and bc of 1 or more and visit, a list of texts"},
+        {"\"blocks\":{\"br\":2", "\"blocks\":{\"br\":3",
+         "\"problem.blocks\": expected its visit to have 2 texts of 2 digits 0 and 1, by nq, nk"},
+        {"\"blocks\":{\"br\":2", "\"blocks\":{\"b\":2", "\"problem.blocks\": expected null, or br"},
+        {"\"blocks\":{\"br\":2", "\"blocks\":{\"b\":1,\"br\":2",
+         "\"problem.blocks\": expected null"},
+        {"\"10\"", "\"12\"", "\"problem.blocks\": expected its visit to have 3 texts of 2 digits"},
+        {"\"10\"", "\"100\"", "\"problem.blocks\": expected its visit to have 3 texts of 2 digits"},
+        {"\"10\"", "\"1\\u0000\"", "stands there: expected a JSON object, a trace's header"},
+        {"\"10\"", "10", "\"problem.blocks\": expected its visit to have 3 texts of 2 digits"},
+        {"\"10\",", "", "\"problem.blocks\": expected its visit to have 3 texts of 2 digits"},
+        {"\"nq\":6", "\"nq\":-6", "\"problem.blocks\": expected null, or br"},
+        {"\"blocks\":{", "\"block\":{", "\"problem.blocks\": expected it to be there"},
+        {"\"profile\":", "\"profil\":", "\"profile\": expected it to be there"},
+    };
+    struct text text = text_of(&which);
+    accepted(&text);
+    assert_non_null(strstr(text.lines[0], "\"algorithm\":\"flash2\",\"pass\":\"backward\""));
+    assert_non_null(strstr(text.lines[0], "\"dropout\":{\"p\":0.5,\"seed\":5,\"mask\":false}"));
+    assert_non_null(strstr(text.lines[0], "\"blocks\":{\"br\":2,\"bc\":1,\"visit\":[\"10\",\"11\","
+                                          "\"01\"]}"));
+    free_text(&text);
+    text = text_of(&trace_case_small);
+    assert_non_null(strstr(text.lines[0], "\"pass\":\"forward\""));
+    assert_non_null(strstr(text.lines[0], "\"dropout\":null,\"blocks\":null"));
+    free_text(&text);
+    refuse_headers(&which, edits, sizeof edits / sizeof *edits);
 }
 
 static void files_and_folders(void **state)
@@ -620,11 +836,13 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),      cmocka_unit_test(hard_headers),
-        cmocka_unit_test(one_number),       cmocka_unit_test(moved_lines),
-        cmocka_unit_test(row_steps),
-        cmocka_unit_test(damaged_lines),    cmocka_unit_test(cut_files),
-        cmocka_unit_test(headers_that_lie), cmocka_unit_test(files_and_folders),
+        cmocka_unit_test(round_trips),         cmocka_unit_test(hard_headers),
+        cmocka_unit_test(many_blocks),         cmocka_unit_test(one_number),
+        cmocka_unit_test(one_number_backward), cmocka_unit_test(one_number_unfused),
+        cmocka_unit_test(moved_lines),         cmocka_unit_test(row_steps),
+        cmocka_unit_test(damaged_lines),       cmocka_unit_test(cut_files),
+        cmocka_unit_test(headers_that_lie),    cmocka_unit_test(sparse_headers),
+        cmocka_unit_test(files_and_folders),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

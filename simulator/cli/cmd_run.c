@@ -23,8 +23,8 @@ const struct cli_command cli_run = {
     .operands = "",
     .about = "Computes attention through the counting machine, on tensors of your own or on\n"
              "generated ones, and compares O, LSE and the gradients with an oracle in double\n"
-             "precision. The budget of an error is twice that of a naive run in the same format. Exit\n"
-             "status 1: the check failed. Results are written also then.",
+             "precision. The budget of an error is twice that of a naive run in the same format.\n"
+             "Exit status 1: the check failed. Results are written also then.",
     .examples = "  flashlab run\n"
                 "  flashlab run --algorithm standard,flash1,flash2 --n 500 --causal --dtype f16\n"
                 "  flashlab run --profile peaky --heads 4 --kv-heads 2 --out results\n"

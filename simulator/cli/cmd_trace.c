@@ -224,7 +224,8 @@ static const struct cli_option trace_options[] = {
      .kind = CLI_OTHER,
      .set = set_tensors,
      .list_words = list_tensors,
-     .help = "List events of these tensors: q, k, v, o, lse, l, m, s, p, mask, bias ..."},
+     .help = "List events of these tensors: q, k, v, o, dq, dk, dv, lse, s, p, dp, ds, pd (P after "
+             "dropout) ..."},
     {.name = "head",
      .value = "N",
      .kind = CLI_INTEGER,

@@ -68,6 +68,24 @@ static enum fa_status set_blocks(struct session *session, struct sim_experiment 
     return status;
 }
 
+/* Tiles of one head, and sectors in all, past which the models are not asked: they repeat the run. */
+#define ESTIMATED_TILES (UINT64_C(1) << 18)
+#define ESTIMATED_ACCESSES (UINT64_C(1) << 22)
+
+/* The L2 and the time model, where they have something to say. */
+static void estimate(struct sim_report *report)
+{
+    const struct sim_result *result = &report->result;
+    const struct sim_l2_options options = {.most_accesses = ESTIMATED_ACCESSES};
+    uint64_t heads = (uint64_t)(result->problem.batch * result->problem.heads);
+    report->estimated = true;
+    if (heads == 0 || result->tiles_total / heads > ESTIMATED_TILES)
+        return;
+    report->has_l2 = sim_l2_predict(result, &options, &report->l2, NULL) == FA_OK;
+    report->has_time = sim_time_estimate(result, report->has_l2 ? &report->l2 : NULL, false,
+                                         &report->time, NULL) == FA_OK;
+}
+
 /* The run itself; its trace is saved after a refusal too, which it shows. */
 static enum fa_status execute(struct session *session, const struct fa_algorithm *algorithm,
                               struct sim_report *report, struct fa_error *error)
@@ -97,6 +115,8 @@ static enum fa_status execute(struct session *session, const struct fa_algorithm
     cli_progress_start(&progress, data ? "running " : "counting");
     status = sim_experiment_run(&experiment, &report->result, error);
     cli_progress_end(&progress);
+    if (status == FA_OK)
+        estimate(report);
     report->result.problem.blocks = NULL; /* The next algorithm's may be of another size. */
     if (trace && sim_trace_save(trace, options->trace, &trace_error) != FA_OK && status == FA_OK)
         status = fa_fail(error, trace_error.status, "--trace: %s", trace_error.text);

@@ -39,9 +39,11 @@ static void print_option(FILE *file, const struct cli_option *option)
 void cli_print_help(FILE *file, const struct cli_command *command)
 {
     bool optional = command->operands_min == 0;
-    fprintf(file, "Usage: flashlab %s", command->name);
+    int column = fprintf(file, "Usage: flashlab %s", command->name);
     if (command->groups[0])
-        fputs(" [OPTIONS]", file);
+        column += fprintf(file, " [OPTIONS]");
+    if (command->operands_max > 0 && column + 3 + (int)strlen(command->operands) > HELP_WIDTH)
+        fputs("\n      ", file);
     if (command->operands_max > 0)
         fprintf(file, optional ? " [%s]" : " %s", command->operands);
     fprintf(file, "\n\n%s\n", command->about);

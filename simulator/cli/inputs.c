@@ -60,12 +60,12 @@ static double matrix_elements(const struct fa_algorithm *algorithm, const struct
     if (!algorithm->stores_weights)
         return 0;
     if (backward)
-        return all * (forward + 2); /* with dP and dS */
+        return all * (forward + 2);                             /* with dP and dS */
     return forward * (algorithm->stores_scores ? matrix : all); /* standard works head by head */
 }
 
-/* Bytes of q, k, v, o, of as much again for the gradients, and of what the hungriest of the algorithms
- * keeps beside them. */
+/* Bytes of q, k, v, o, of as much again for the gradients, and of what the hungriest of the
+ * algorithms keeps beside them. */
 static enum fa_status check_memory(const struct cli_problem *options,
                                    const struct fa_problem *problem, enum cli_need need,
                                    struct fa_error *error)
@@ -261,15 +261,14 @@ static enum fa_status read_modifier(const char *option, const char *path, enum f
 static enum fa_status make_gradient(const struct cli_inputs *inputs, const struct fa_tensor *like,
                                     struct fa_tensor *gradient, struct fa_error *error)
 {
-    enum fa_status status = cli_tensor_create(gradient, inputs->problem.dtype, inputs->layout,
-                                              like->shape, error);
+    enum fa_status status =
+        cli_tensor_create(gradient, inputs->problem.dtype, inputs->layout, like->shape, error);
     if (status == FA_OK)
         cli_tensor_poison(gradient);
     return status;
 }
 
-static enum fa_status make_outputs(struct cli_inputs *inputs, bool backward,
-                                   struct fa_error *error)
+static enum fa_status make_outputs(struct cli_inputs *inputs, bool backward, struct fa_error *error)
 {
     const struct fa_problem *p = &inputs->problem;
     const int64_t o[4] = {p->batch, p->heads, p->nq, p->dv};
@@ -339,8 +338,7 @@ enum fa_status cli_inputs_block(struct cli_inputs *inputs, const struct cli_prob
     } else if (options->pattern_given) {
         status = cli_check_memory((double)rows * (double)columns, "the block mask", error);
         if (status == FA_OK)
-            status =
-                fa_block_pattern_make(&pattern, p->nq, p->nk, br, bc, &inputs->blocks, error);
+            status = fa_block_pattern_make(&pattern, p->nq, p->nk, br, bc, &inputs->blocks, error);
         inputs->blocks_made = status == FA_OK;
     } else {
         return FA_OK;

@@ -34,9 +34,9 @@ struct cli_inputs {
 /*
  * Shapes. --in: q.npy, k.npy and v.npy have the same rank, and in the layout's order the axes
  * [batch, heads, seq, d], [heads, seq, d] ([seq, heads, d] in bshd) or [seq, d]; options that say
- * a size must say the files'; with a backward pass do.npy is read too, in the shape of O. Else as the
- * options say, of rank 4. --mask and --bias: 4 axes or fewer leading ones; --dropout-mask: all 4. All
- * float inputs are rounded to --dtype. A block mask waits for the tiles: cli_inputs_block.
+ * a size must say the files'; with a backward pass do.npy is read too, in the shape of O. Else as
+ * the options say, of rank 4. --mask and --bias: 4 axes or fewer leading ones; --dropout-mask: all
+ * 4. All float inputs are rounded to --dtype. A block mask waits for the tiles: cli_inputs_block.
  * Errors: those of cli_problem_check, cli_problem_make and fa_npy_read; FA_BAD_FILE for a rank or a
  * shape that does not fit, FA_BAD_ARGUMENT for an option that does not agree with the files,
  * FA_NO_MEMORY, before any is taken, where the tensors and what the algorithms keep beside
@@ -47,8 +47,9 @@ enum fa_status cli_inputs_open(struct cli_inputs *inputs, const struct cli_probl
 void cli_inputs_close(struct cli_inputs *inputs);
 
 /*
- * Sets problem.blocks for tiles of br x bc, in place of those before, where the options ask for a block
- * mask. Errors: FA_BAD_FILE, which names both shapes, for a file of another Tr x Tc; FA_NO_MEMORY.
+ * Sets problem.blocks for tiles of br x bc, in place of those before, where the options ask for a
+ * block mask. Errors: FA_BAD_FILE, which names both shapes, for a file of another Tr x Tc;
+ * FA_NO_MEMORY.
  */
 enum fa_status cli_inputs_block(struct cli_inputs *inputs, const struct cli_problem *options,
                                 int64_t br, int64_t bc, struct fa_error *error);

@@ -170,8 +170,8 @@ static enum fa_status set_profile(struct cli_options *options, const char *text,
 static const struct cli_option problem_options[] = {
     {.name = "algorithm", .value = "NAME[,NAME...]", .kind = CLI_OTHER, .set = set_algorithms,
      .list_words = list_algorithms,
-     .help = "standard, flash1 (K/V outside), flash2 (Q outside) or fused-save-p; several make one "
-             "table with ratios (flash2)."},
+     .help = "standard, flash1 (K/V outside), flash2 (Q outside), fused-save-p or square-tiling "
+             "(forward alone, for M < d^2); several make one table with ratios (flash2)."},
     {.name = "pass", .value = "forward|backward|both", .kind = CLI_WORD, .offset = AT(pass),
      .words = pass_words,
      .help = "The pass that is counted: backward alone (after a forward one that is not), or the "
@@ -290,11 +290,10 @@ enum fa_status cli_problem_check(const struct cli_problem *options, struct fa_er
         return fa_fail(error, FA_BAD_ARGUMENT,
                        "--threads %" PRId64 ": expected 1 with --trace, whose order is the run's",
                        options->threads);
-    if (options->trace && options->pass != SIM_FORWARD)
+    if (options->trace && options->pass == SIM_BOTH)
         return fa_fail(error, FA_UNSUPPORTED,
-                       "--pass %s: expected forward with --trace: this version has no trace of a "
-                       "backward pass",
-                       pass_words[options->pass]);
+                       "--pass both: expected forward or backward with --trace, which holds one "
+                       "pass");
     return cli_sparse_check(options, error);
 }
 

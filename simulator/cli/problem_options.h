@@ -77,7 +77,7 @@ extern const struct cli_group cli_trace_group;   /* --trace */
 extern const struct cli_group cli_threads_group; /* --threads */
 
 /* Refuses options that contradict each other (--n with --nq, --in with --seed, two algorithms with
- * --out or --trace, --threads above 1 with --trace), a trace of a backward pass, and dropout with
+ * --out or --trace, --threads above 1 with --trace), a trace of both passes, and dropout with
  * fused-save-p. FA_BAD_ARGUMENT, FA_UNSUPPORTED. */
 enum fa_status cli_problem_check(const struct cli_problem *options, struct fa_error *error);
 
@@ -90,7 +90,8 @@ struct fa_block_pattern cli_pattern(const struct cli_problem *options);
 /* Where the block mask comes from, as reports have it: the pattern's text, "file", or NULL. */
 const char *cli_blocks_name(const struct cli_problem *options, char text[FA_BLOCK_PATTERN_TEXT]);
 
-/* The problem, without its masks and bias (see inputs.h), checked. FA_BAD_ARGUMENT, FA_TOO_LARGE. */
+/* The problem, without its masks and bias (see inputs.h), checked. FA_BAD_ARGUMENT,
+ * FA_TOO_LARGE. */
 enum fa_status cli_problem_make(const struct cli_problem *options, struct fa_problem *problem,
                                 struct fa_error *error);
 

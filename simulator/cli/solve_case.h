@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /*
- * Fills inputs->o and lse, and, where dq has data, dq, dk and dv (all f64, any layout) from the other
- * tensors, with a progress bar. Errors: FA_NO_MEMORY, FA_CANCELLED.
+ * Fills inputs->o and lse, and, where dq has data, dq, dk and dv (all f64, any layout) from the
+ * other tensors, with a progress bar. Errors: FA_NO_MEMORY, FA_CANCELLED.
  */
 enum fa_status cli_case_solve(const struct cli_inputs *inputs, int threads, struct fa_error *error);
 

@@ -48,22 +48,39 @@ static enum fa_status set_pattern(struct cli_options *options, const char *text,
 }
 
 static const struct cli_option options_of_group[] = {
-    {.name = "dropout", .value = "P", .kind = CLI_OTHER, .set = set_dropout,
+    {.name = "dropout",
+     .value = "P",
+     .kind = CLI_OTHER,
+     .set = set_dropout,
      .help = "Drop each weight of the softmax with probability P, 0 to 1, and divide the others by "
              "1 - P (0)."},
-    {.name = "dropout-seed", .value = "N", .kind = CLI_OTHER, .set = set_dropout_seed,
+    {.name = "dropout-seed",
+     .value = "N",
+     .kind = CLI_OTHER,
+     .set = set_dropout_seed,
      .help = "The 64-bit seed of the Philox bits that say which weights are kept (1)."},
-    {.name = "dropout-mask", .value = "F.npy", .kind = CLI_FILE, .offset = AT(dropout_mask_path),
-     .help = "Which weights are kept, in place of the seed: bool or u8, 1 keeps, [batch, heads, nq, "
-             "nk]. Needs --dropout."},
-    {.name = "block-mask", .value = "F.npy", .kind = CLI_FILE, .offset = AT(block_mask_path),
+    {.name = "dropout-mask",
+     .value = "F.npy",
+     .kind = CLI_FILE,
+     .offset = AT(dropout_mask_path),
+     .help =
+         "Which weights are kept, in place of the seed: bool or u8, 1 keeps, [batch, heads, nq, "
+         "nk]. Needs --dropout."},
+    {.name = "block-mask",
+     .value = "F.npy",
+     .kind = CLI_FILE,
+     .offset = AT(block_mask_path),
      .help = "Which tiles are visited: bool or u8, 1 visits, Tr x Tc of the run's tiles."},
-    {.name = "block-pattern", .value = "PATTERN", .kind = CLI_OTHER, .set = set_pattern,
+    {.name = "block-pattern",
+     .value = "PATTERN",
+     .kind = CLI_OTHER,
+     .set = set_pattern,
      .words = pattern_words,
-     .help = "The same by a rule: window:W,G (W tiles each side of the diagonal tile, the first G "
-             "rows and columns of tiles), strided:K (each K-th tile from the diagonal's), butterfly "
-             "(the diagonal, and tiles whose two indices differ in one bit), random:P[,SEED] (each "
-             "with probability P, and the diagonal; the seed is --seed's where not given)."},
+     .help =
+         "The same by a rule: window:W,G (W tiles each side of the diagonal tile, the first G "
+         "rows and columns of tiles), strided:K (each K-th tile from the diagonal's), butterfly "
+         "(the diagonal, and tiles whose two indices differ in one bit), random:P[,SEED] (each "
+         "with probability P, and the diagonal; the seed is --seed's where not given)."},
 };
 
 const struct cli_group cli_sparse_group = CLI_GROUP("Dropout and block masks", options_of_group);
@@ -86,9 +103,10 @@ enum fa_status cli_sparse_check(const struct cli_problem *options, struct fa_err
                        "--block-mask and --block-pattern: expected only one of them");
     for (int i = 0; i < options->n_algorithms; i++)
         if (options->dropout_p > 0 && options->algorithms[i] == &fa_fused_save_p)
-            return fa_fail(error, FA_UNSUPPORTED,
-                           "--algorithm fused-save-p and --dropout: expected standard, flash1 or "
-                           "flash2 with dropout; fused-save-p stores one P, and two would be needed");
+            return fa_fail(
+                error, FA_UNSUPPORTED,
+                "--algorithm fused-save-p and --dropout: expected standard, flash1 or "
+                "flash2 with dropout; fused-save-p stores one P, and two would be needed");
     return FA_OK;
 }
 

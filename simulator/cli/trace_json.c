@@ -49,6 +49,19 @@ static bool put_counters(json_t *object, const struct sim_counters *counters,
            json_object_set_new(object, "tiles_skipped", integer(counters->tiles_skipped)) == 0;
 }
 
+/* How many blocks the mask visits, in place of the mask, which may have millions. */
+static void shorten_blocks(json_t *blocks, const struct fa_block_mask *mask)
+{
+    int64_t visited = 0;
+    if (!mask)
+        return;
+    for (int64_t n = 0; n < mask->rows * mask->columns; n++)
+        visited += mask->visit[n];
+    json_object_del(blocks, "visit");
+    json_object_set_new(blocks, "blocks", integer((uint64_t)(mask->rows * mask->columns)));
+    json_object_set_new(blocks, "visited", integer((uint64_t)visited));
+}
+
 /* The header as its file has it, less what only explains the numbers of the lines. */
 static json_t *header_json(const struct sim_trace *trace)
 {
@@ -57,6 +70,8 @@ static json_t *header_json(const struct sim_trace *trace)
     json_t *object = text ? json_loads(text, 0, NULL) : NULL;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         json_object_del(object, lists[i]);
+    shorten_blocks(json_object_get(json_object_get(object, "problem"), "blocks"),
+                   sim_trace_get_header(trace)->problem.blocks);
     free(text);
     return object;
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "reference/block_pattern.h"
 #include "simulator/cli/trace_views.h"
 #include "simulator/report.h"
 
@@ -66,19 +67,37 @@ static void print_work(FILE *file, const struct sim_counters *counters)
     fputs(" skipped\n", file);
 }
 
+/* What is left out beside what causal and window hide: dropped weights, tiles not visited. */
+static void print_left_out(FILE *file, const struct sim_trace_header *header)
+{
+    const struct fa_problem *p = &header->problem;
+    if (p->dropout_p > 0 && header->has_keep)
+        fprintf(file, "  Dropout  p %.17g; the keep mask was given\n", p->dropout_p);
+    else if (p->dropout_p > 0)
+        fprintf(file, "  Dropout  p %.17g, seed %" PRIu64 "\n", p->dropout_p, p->dropout_seed);
+    if (p->blocks)
+        fprintf(file,
+                "  Blocks   %" PRId64 " x %" PRId64 " of %" PRId64 " x %" PRId64
+                ", %.3g %% of them visited\n",
+                p->blocks->rows, p->blocks->columns, p->blocks->br, p->blocks->bc,
+                100 * fa_block_mask_share(p->blocks));
+}
+
 static void print_header(FILE *file, const struct sim_trace_header *header)
 {
     const struct fa_problem *p = &header->problem;
+    char title[SIM_PASS_TITLE];
     fprintf(file,
             "%s: batch %" PRId64 ", heads %" PRId64 ", K/V heads %" PRId64 ", Nq %" PRId64
             ", Nk %" PRId64 ", d %" PRId64 ", dv %" PRId64 ", %s\n",
-            header->algorithm->name, p->batch, p->heads, p->kv_heads, p->nq, p->nk, p->d, p->dv,
-            fa_dtype_name(p->dtype));
+            sim_trace_pass_title(header, title), p->batch, p->heads, p->kv_heads, p->nq, p->nk,
+            p->d, p->dv, fa_dtype_name(p->dtype));
     fprintf(file, "  Scale    %.17g; causal: %s", p->scale, fa_causal_name(p->causal));
     if (p->window_left >= 0 || p->window_right >= 0)
         fprintf(file, "; window %" PRId64 ",%" PRId64, p->window_left, p->window_right);
     fprintf(file, "%s%s\n", header->has_mask ? "; element mask" : "",
             header->has_bias ? "; bias" : "");
+    print_left_out(file, header);
     fprintf(file, "  Tiles    %" PRId64 " x %" PRId64 "\n", header->tiles.br, header->tiles.bc);
     if (header->sram_bytes > 0)
         fprintf(file, "  Machine  %s, SRAM %" PRIu64 " bytes\n", header->machine,
@@ -146,7 +165,7 @@ void cli_trace_print_event(FILE *file, const struct sim_trace *trace, uint64_t i
     fprintf(file, "%8" PRIu64 "  head %-3" PRIu64, index, (uint64_t)event->head);
     print_tile_index(file, "i", event->i);
     print_tile_index(file, "j", event->j);
-    fprintf(file, " %-8s%-7s%-12s %-30s %s (%s:%u)\n",
+    fprintf(file, " %-8s%-8s%-12s %-30s %s (%s:%u)\n",
             sim_event_kind_name((enum sim_event_kind)event->kind),
             event->kind == SIM_SKIP ? "" : fa_tensor_name((enum fa_tensor_id)event->tensor), tile,
             what, step->line, algorithm->file, (unsigned)event->line);
