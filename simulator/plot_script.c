@@ -16,6 +16,7 @@ static const struct {
     {"flash1", "flash1 (K, V outside)", "#0072B2", 7},
     {"flash2", "flash2 (Q outside)", "#009E73", 9},
     {"fused-save-p", "fused-save-p", "#CC79A7", 13},
+    {"square-tiling", "square tiling (d tiled)", "#56B4E9", 11},
 };
 
 static const struct {

@@ -51,10 +51,10 @@ void cli_precision_print_table(FILE *file, const struct cli_precision_report *re
     }
     fprintf(file,
             "\n"
-            "ours: the reference is attention in double on the %s inputs. The last column has the\n"
-            "same RMSE on the %s ones%s.\n"
-            "+-: one standard error, from how the heads differ; rare large scores make it wide, so\n"
-            "another --seed gives another value, and more --rows a steadier one.\n"
+            "ours: the reference is attention in double on the %s inputs. The last column has\n"
+            "the same RMSE on the %s ones%s.\n"
+            "+-: one standard error, from how the heads differ. Rare large scores make it wide:\n"
+            "another --seed gives another value, more --rows a steadier one.\n"
             "FlashAttention-2 and 3 in f16 round alike: they are one emulation.\n",
             cli_precision_references[shown], cli_precision_references[other],
             other == FA_REFERENCE_ROUNDED ? ": what attention adds after its inputs were rounded"
