@@ -110,7 +110,7 @@ static void test_filters(void **state)
     assert_int_equal(run.status, 0);
     assert_int_equal(count_lines(run.out), 6);
     assert_null(strstr(run.out, "head 0"));
-    expect_text(run.out, "load    k      8 x 4");
+    expect_text(run.out, "load    k       8 x 4");
     expect_text(run.out, "from row 8, column 0");
     expect_text(run.out, "Algorithm 1, line 7 (reference/flash2.c:");
     expect_text(run.err, "6 of ");

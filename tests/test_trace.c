@@ -301,6 +301,8 @@ static void counters_of_runs(void **state)
             sim_state_apply(&folded, sim_trace_get_header(trace), sim_trace_event(trace, e));
         same_state(&now, &folded);
         expected += strcmp(cases[n].name, "refused") == 0;
+        assert_ptr_equal(sim_trace_get_header(trace)->forward,
+                         cases[n].pass == SIM_BACKWARD ? cases[n].algorithm : NULL);
         if (result.algorithm) {
             same_counters(&now.counters, &result.counters);
             assert_int_equal(now.sram_bytes, 0);
