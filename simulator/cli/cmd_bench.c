@@ -17,14 +17,14 @@ struct bench_options {
 static const struct cli_option options[] = {
     {.name = "rounds",
      .value = "N",
-     .help = "Counted rounds of each entry. Default 7.",
+     .help = "Counted rounds of each entry (7).",
      .kind = CLI_INTEGER,
      .offset = offsetof(struct bench_options, rounds),
      .min = 1,
      .max = BENCH_ROUNDS},
     {.name = "threads",
      .value = "N",
-     .help = "The most threads to measure with. Default 2.",
+     .help = "The most threads to measure with (2).",
      .kind = CLI_INTEGER,
      .offset = offsetof(struct bench_options, threads),
      .min = 1,
@@ -214,12 +214,12 @@ extern const struct cli_command cli_bench;
 const struct cli_command cli_bench = {
     .name = "bench",
     .summary = "measure this program's speed, with a BLAS as the peer",
-    .operands = "[attention|count|trace|memory|all]",
+    .operands = "attention|count|trace|memory|all",
     .operands_min = 0,
     .operands_max = 1,
     .about = "Times flash2 on the CPU against OpenBLAS, a counted tile, a traced event, and the\n"
              "memory of a long run. Medians and ranges of several rounds, entries in turn.",
-    .examples = "flashlab bench attention\nflashlab bench count --rounds 3\n",
+    .examples = "  flashlab bench attention\n  flashlab bench count --rounds 3",
     .groups = groups,
     .run = run,
 };
