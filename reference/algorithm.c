@@ -30,18 +30,38 @@ struct execution {
     bool stop;
 };
 
+static double share_done(const struct execution *execution, double units)
+{
+    double share = execution->total > 0 ? units / execution->total : 1;
+    return share < 1 ? share : 1;
+}
+
 /* Called by one worker at a time. */
 static void unit_done(struct execution *execution, const struct fa_port *port)
 {
     execution->done++;
     if (port->status != FA_OK)
         execution->stop = true;
-    if (execution->watch && execution->watch->tick &&
+    if (!execution->stop && execution->watch && execution->watch->tick &&
         !execution->watch->tick(execution->watch->context,
-                                execution->done < execution->total
-                                    ? execution->done / execution->total
-                                    : 1))
+                                share_done(execution, execution->done)))
         execution->stop = true;
+}
+
+/* Called from inside a unit, by any worker. */
+static void part_done(struct fa_port *port, double share)
+{
+    struct execution *execution = port->execution;
+    bool go_on = true;
+    if (!execution->watch || !execution->watch->tick)
+        return;
+#ifdef _OPENMP
+#pragma omp critical(fa_unit_done)
+#endif
+    go_on = execution->watch->tick(execution->watch->context,
+                                   share_done(execution, execution->done + share));
+    if (!go_on)
+        port->status = fa_fail(&port->error, FA_CANCELLED, "stopped before the run was done");
 }
 
 /* Runs `units` units of each head in [first_head, end_head), any order, on all workers. */
@@ -109,6 +129,10 @@ enum fa_status fa_execute(const struct fa_algorithm *algorithm, struct fa_port *
     if (heads > 0)
         for (int phase = 0; phase < algorithm->n_phases; phase++)
             execution.total += (double)algorithm->units(run, phase) * (double)heads;
+    for (int p = 0; p < n_ports; p++) {
+        ports[p]->tick = part_done;
+        ports[p]->execution = &execution;
+    }
     if (phase_by_phase && heads > 0) {
         for (int phase = 0; phase < algorithm->n_phases && !execution.stop; phase++)
             run_phase(&execution, phase, 0, heads);
@@ -116,6 +140,10 @@ enum fa_status fa_execute(const struct fa_algorithm *algorithm, struct fa_port *
         for (int64_t head = 0; head < heads && !execution.stop; head++)
             for (int phase = 0; phase < algorithm->n_phases && !execution.stop; phase++)
                 run_phase(&execution, phase, head, head + 1);
+    }
+    for (int p = 0; p < n_ports; p++) {
+        ports[p]->tick = NULL;
+        ports[p]->execution = NULL;
     }
     for (int p = 0; p < n_ports; p++)
         if (ports[p]->status != FA_OK) {

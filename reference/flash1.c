@@ -156,8 +156,11 @@ static void one_head(struct fa_port *port, int phase, int64_t head, int64_t inde
      * l = sum exp(s - m) and O = (sum exp(s - m) v) / l, normalised; m = -inf, l = 0, O = 0 while
      * a row saw no key.
      */
-    for (int64_t j = 0; j < key_tiles; j++)
+    for (int64_t j = 0; j < key_tiles && port->status == FA_OK; j++) {
+        if (j > 0)
+            fa_tick(port, (double)j / (double)key_tiles);
         key_block(port, head, j);
+    }
 
     fa_dropout_free(port);
     fa_scores_free(port);

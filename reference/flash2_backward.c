@@ -189,8 +189,11 @@ static void one_group(struct fa_port *port, int64_t kv_head)
     fa_dropout_alloc(port, rows, columns);
 
     for (int64_t n = 0; n < group; n++)
-        for (int64_t j = 0; j < key_tiles; j++)
+        for (int64_t j = 0; j < key_tiles && port->status == FA_OK; j++) {
+            if (n > 0 || j > 0)
+                fa_tick(port, (double)(n * key_tiles + j) / (double)(group * key_tiles));
             key_block(port, kv_head * group + n, j, n == 0);
+        }
 
     fa_dropout_free(port);
     fa_scores_free(port);

@@ -189,6 +189,9 @@ struct fa_port {
     enum fa_visit visit;       /* said of the next compute: see fa_visit */
     enum fa_status status;
     struct fa_error error;
+    /* Set by fa_execute while it runs: see fa_tick. */
+    void (*tick)(struct fa_port *port, double share);
+    void *execution;
     void *buffer[FA_TENSORS]; /* cells by name, kept between allocations */
     size_t buffer_bytes[FA_TENSORS];
     void *row_buffer[FA_TENSORS];

@@ -128,6 +128,14 @@ static inline void fa_skip(struct fa_port *port, int64_t i, int64_t i_end, int64
     port->verbs->skip(port, i, i_end, j, j_end);
 }
 
+/* Says that a long unit has done `share` (0..1) of its work: progress is shown, and a wish to stop
+ * becomes the port's status. */
+static inline void fa_tick(struct fa_port *port, double share)
+{
+    if (port->tick && port->status == FA_OK)
+        port->tick(port, share);
+}
+
 /* Hands LSE = m + ln l of the rows on chip to the caller outside the machine, uncounted. */
 static inline void fa_reveal_lse(struct fa_port *port, int64_t row)
 {

@@ -225,6 +225,21 @@ static void locate_worst(const struct checker *checker, struct sim_check *check)
     }
 }
 
+/* The largest finite magnitude in a tensor. */
+static double most_of(const struct fa_tensor *v)
+{
+    double most = 0;
+    for (int64_t b = 0; b < v->shape[0]; b++)
+        for (int64_t h = 0; h < v->shape[1]; h++)
+            for (int64_t r = 0; r < v->shape[2]; r++)
+                for (int64_t c = 0; c < v->shape[3]; c++) {
+                    double x = fabs(fa_tensor_get(v, b, h, r, c));
+                    if (isfinite(x) && x > most)
+                        most = x;
+                }
+    return most;
+}
+
 static struct sim_check conclude(const struct checker *checker, const struct part *sum,
                                  double error_factor)
 {
@@ -232,10 +247,14 @@ static struct sim_check conclude(const struct checker *checker, const struct par
     double o_roundoff = fa_dtype_roundoff(p->dtype);
     double roundoff = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
     double o_most = sum->naive_o.max_abs_expected, lse_most = sum->naive_lse.max_abs_expected;
-    double o_error = fmax(sum->naive_o.max_abs_error, roundoff * sqrt((double)p->nk) * o_most);
+    double v_most = fmin(most_of(checker->v), 64 * o_most);
+    double o_error = fmax(sum->naive_o.max_abs_error,
+                          roundoff * (sqrt((double)p->nk) * o_most + fmax(1, lse_most) * v_most));
     double lse_error = fmax(sum->naive_lse.max_abs_error,
                             roundoff * sqrt((double)p->d) *
                                 (sum->naive_lse.n > 0 && p->nk > 0 ? fmax(1, lse_most) : 0));
+    if ((p->dtype == FA_F16 || p->dtype == FA_BF16) && error_factor > 1)
+        lse_error = fmax(lse_error, o_roundoff * lse_most);
     struct sim_check check = {
         .rows = sum->naive_lse.n,
         .sampled = checker->sampled,

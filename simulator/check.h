@@ -56,8 +56,10 @@ void sim_check_sample_axis(int64_t n, const int64_t *edges, int64_t n_edges, int
  * scores may overflow), x the oracle's largest finite absolute value, and u the unit roundoff: of
  * the problem's dtype for O; for LSE, which is never stored narrower, of f32, or f64 if that is
  * the dtype. e0 is what rounding the sums of an attention in that arithmetic (unit roundoff w: of
- * f32, or f64) costs as a random walk, w sqrt(nk) x for O and w sqrt(d) max(1, x) for LSE: a naive
- * run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what
+ * f32, or f64) costs: for LSE as a random walk, w sqrt(d) max(1, x), and where the algorithm stores S
+ * in 16 bits more than once (error_factor > 1) at least u16 x; for O, w sqrt(nk) x for its own sum, and
+ * w max(1, largest |LSE|) y for the roundings of scores, which reach O times V: y is the largest finite
+ * |v|, 64 x at most. A naive run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what
  * an algorithm is allowed over the naive run (flash1 in 16 bits rounds O at each of Tc stores:
  * sqrt(Tc)).
  *

@@ -10,6 +10,9 @@
 
 #include "reference/block_pattern.h"
 
+/* About ten events of 32 bytes each. */
+#define MOST_TRACED_TILES (UINT64_C(1) << 24)
+
 static double now_seconds(void)
 {
     struct timespec time;
@@ -140,6 +143,11 @@ static enum fa_status plan(const struct sim_experiment *experiment, struct sim_r
         status = bound_pass(experiment, forward, result, error);
     if (status == FA_OK && backward)
         status = bound_pass(experiment, forward->backward, result, error);
+    if (status == FA_OK && experiment->trace && result->tiles_total > MOST_TRACED_TILES)
+        status = fa_fail(error, FA_TOO_LARGE,
+                         "a trace of %" PRIu64 " tiles: expected %" PRIu64
+                         " at most, some gigabytes of events; trace fewer heads or larger tiles",
+                         result->tiles_total, MOST_TRACED_TILES);
     if (status == FA_OK)
         status = sim_footprint(forward, backward, problem, &result->footprint, error);
     if (status != FA_OK)

@@ -50,7 +50,7 @@ struct sim_report {
  *   tiles_visited, tiles_masked, tiles_total,
  *   bounds {compulsory_elements theta_elements floor_elements standard_elements},
  *   l2 {dram_read_bytes dram_write_bytes l2_to_sm_bytes ...}, time {estimate_us bound_by ...},
- *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget gradient_rows gradient_keys
+ *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget lse_budget gradient_rows gradient_keys
  *   dq_max_abs_error dk_max_abs_error dv_max_abs_error dq_budget dk_budget dv_budget pass},
  *   provenance {version command seed threads}
  *

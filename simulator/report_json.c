@@ -105,10 +105,11 @@ static json_t *check_json(const struct sim_report *report)
     json_t *of[6];
     for (int i = 0; i < 6; i++)
         of[i] = backward ? real(figures[i]) : json_null();
-    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "rows",
+    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "rows",
                      (json_int_t)check->rows, "o_max_abs_error", real(check->o.max_abs_error),
                      "o_rms_error", real(fa_comparison_rms(&check->o)), "lse_max_abs_error",
                      real(check->lse.max_abs_error), "budget", real(check->o_budget),
+                     "lse_budget", real(check->lse_budget),
                      "gradient_rows", backward ? json_integer(gradients->rows) : json_null(),
                      "gradient_keys", backward ? json_integer(gradients->keys) : json_null(),
                      "dq_max_abs_error", of[0], "dk_max_abs_error", of[1], "dv_max_abs_error",
@@ -116,10 +117,21 @@ static json_t *check_json(const struct sim_report *report)
                      (int)sim_report_passed(report));
 }
 
-static json_t *bounds_json(const struct sim_bounds *bounds)
+/* Theorem 2 is about d <= M <= Nd. */
+static bool theta_applies(const struct sim_result *result)
 {
+    const struct fa_problem *p = &result->problem;
+    double m = (double)(result->machine.sram_bytes / fa_dtype_bytes(p->dtype));
+    double n = (double)(p->nq > p->nk ? p->nq : p->nk);
+    return m >= (double)p->d && m <= n * (double)p->d;
+}
+
+static json_t *bounds_json(const struct sim_result *result)
+{
+    const struct sim_bounds *bounds = &result->bounds;
     return json_pack("{s:o,s:o,s:o,s:o}", "compulsory_elements", whole(bounds->compulsory),
-                     "theta_elements", real(bounds->theta), "floor_elements", real(bounds->floor),
+                     "theta_elements", theta_applies(result) ? real(bounds->theta) : json_null(),
+                     "floor_elements", real(bounds->floor),
                      "standard_elements", whole(bounds->standard));
 }
 
@@ -166,7 +178,7 @@ json_t *sim_report_json(const struct sim_report *report)
         put(object, "tiles_visited", integer(counters->tiles_visited)) &&
         put(object, "tiles_masked", integer(counters->tiles_masked)) &&
         put(object, "tiles_total", integer(result->tiles_total)) &&
-        put(object, "bounds", bounds_json(&result->bounds)) &&
+        put(object, "bounds", bounds_json(result)) &&
         (!report->estimated ||
          (put(object, "l2", report->has_l2 ? sim_l2_to_json(&report->l2) : json_null()) &&
           put(object, "time", report->has_time ? sim_time_to_json(&report->time) : json_null()))) &&

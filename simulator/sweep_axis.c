@@ -139,7 +139,7 @@ static enum fa_status fill_geometric(struct sim_sweep_axis *axis, int64_t first,
 static enum fa_status fill_arithmetic(struct sim_sweep_axis *axis, int64_t first, int64_t last,
                                       const char *text, struct fa_error *error)
 {
-    int64_t step;
+    int64_t step = 1;
     enum fa_status status = parse_number(axis->key, text, strlen(text), &step, error);
     for (int64_t value = first; !status && value <= last; value += step)
         status = append(axis, value, error);

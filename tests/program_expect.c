@@ -127,7 +127,7 @@ static const char schema[] =
     "'threads':'i'}}";
 static const char check_schema[] =
     "{'rows':'i','o_max_abs_error':'rn','o_rms_error':'rn','lse_max_abs_error':'rn',"
-    "'budget':'rn','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
+    "'budget':'rn','lse_budget':'rn','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
     "'dk_max_abs_error':'rn','dv_max_abs_error':'rn','dq_budget':'rn','dk_budget':'rn',"
     "'dv_budget':'rn','pass':'b'}";
 

@@ -46,7 +46,7 @@ static void check_numbers(const char *text)
     expect_text(text, "O / l                                                  [ 0.119  0.881 ]");
     expect_text(text, "l becomes 0.135 x 1 + 1 = 1.135");
     expect_text(text, "m 2, then 4; factor 0.135; l 1.135");
-    expect_text(text, "here 3.127");
+    expect_text(text, "first 3.127");
     /* N = 1024, d = 64: what all tiles share, from the closed forms. */
     expect_text(text, "2,162,688");
     expect_text(text, "66,560");

@@ -263,7 +263,7 @@ static void print_flash(const struct cli_tour *tour, const struct walk *walk)
             number(walk->absorbed[1].p[0], p1), l_text);
     fprintf(tour->file,
             "The second query goes the same way: m %s, then %s; factor %s; l %s.\n"
-            "A row's m + ln l, its log-sum-exp or LSE, is kept for training: here %s.\n",
+            "A row's m + ln l, its log-sum-exp (LSE), is kept for training: first %s.\n",
             number(walk->added[0].m[1], m0), number(walk->added[1].m[1], m1),
             number(factor[1], factor_text), number(walk->added[1].l[1], l_text),
             number(walk->finished.lse[0], lse));
