@@ -42,7 +42,7 @@ static void unit_done(struct execution *execution, const struct fa_port *port)
     execution->done++;
     if (port->status != FA_OK)
         execution->stop = true;
-    if (!execution->stop && execution->watch && execution->watch->tick &&
+    if (port->status != FA_CANCELLED && execution->watch && execution->watch->tick &&
         !execution->watch->tick(execution->watch->context,
                                 share_done(execution, execution->done)))
         execution->stop = true;
