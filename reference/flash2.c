@@ -37,9 +37,9 @@ static int64_t units(const struct fa_run *run, int phase)
     return fa_tile_count(run->problem.nq, run->tiles.br);
 }
 
-/* Tile (i, j) of the inner loop; Q_i, O_i, l_i and m_i are on chip. */
+/* Tile (i, j) of the inner loop; Q_i, O_i, l_i and m_i are on chip. `modified`: bias or mask. */
 FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool cut,
-                    const bool counting)
+                    bool modified, bool drops, const bool counting)
 {
     int64_t bc = port->run->tiles.bc;
 
@@ -52,12 +52,12 @@ FA_VISIT void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bo
     fa_step(port, SCORE);
     fa_compute(port, FA_OP_SCORE);
     fa_step(port, MODIFY);
-    if (cut || fa_scores_any(port->run))
+    if (cut || modified)
         fa_scores_modify(port, i, j, cut);
     FA_KNOWN(port, counting);
     fa_step(port, ABSORB);
     fa_compute(port, FA_OP_ABSORB);
-    if (fa_dropout_any(port->run)) {
+    if (drops) {
         fa_step(port, DROP);
         fa_dropout_load(port, i, j);
         fa_compute(port, FA_OP_DROPOUT);
@@ -76,6 +76,9 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     int64_t columns = bc < problem->nk ? bc : problem->nk;
     int64_t tiles = fa_tile_count(problem->nk, bc);
     struct fa_span seen = fa_visible_key_tiles(run, i), whole = fa_whole_key_tiles(run, i);
+    /* Asked once: a counted tile is a few additions, and a question of each would show. */
+    const bool modified = fa_scores_any(run), drops = fa_dropout_any(run);
+    const bool blocked = problem->blocks != NULL;
     (void)phase;
 
     fa_at(port, head, i, -1);
@@ -105,16 +108,16 @@ static void row_block(struct fa_port *port, int phase, int64_t head, int64_t i)
     fa_step(port, SKIP);
     fa_skip(port, i, i + 1, 0, seen.first);
     for (int64_t j = seen.first; j < seen.end; j++) {
-        if (!fa_block_visits(run, i, j)) {
+        if (blocked && !fa_block_visits(run, i, j)) {
             fa_step(port, SKIP);
             fa_skip(port, i, i + 1, j, j + 1);
             continue;
         }
         bool cut = fa_outside(whole, j);
         if (port->count_only)
-            visit(port, head, i, j, cut, true);
+            visit(port, head, i, j, cut, modified, drops, true);
         else
-            visit(port, head, i, j, cut, false);
+            visit(port, head, i, j, cut, modified, drops, false);
     }
     fa_step(port, SKIP);
     fa_skip(port, i, i + 1, seen.end, tiles);
