@@ -236,6 +236,11 @@ void sim_report_table(FILE *file, const struct sim_report *reports, int n)
     if (isfinite(bounds->compulsory) && bounds->compulsory < 0x1p63)
         fprintf(file, "  compulsory: %s elements (q, k, v and o once each)\n",
                 sim_number_text((uint64_t)bounds->compulsory, text));
+    const struct fa_problem *problem = &reports[0].result.problem;
+    if (reports[0].result.heads_executed < problem->batch * problem->heads)
+        fputs("  counted on one head, or one group, of each algorithm and multiplied: heads do not "
+              "differ\n",
+              file);
     print_sparse(file, reports, n);
     if (backward)
         print_recomputation(file, reports, n);

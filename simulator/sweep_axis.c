@@ -152,7 +152,7 @@ static enum fa_status parse_range(struct sim_sweep_axis *axis, const char *text,
     const char *name = key_names[axis->key];
     size_t length = strcspn(dots + 2, "*+");
     const char *sign = dots + 2 + length;
-    int64_t first, last;
+    int64_t first = 0, last = 0;
     enum fa_status status;
 
     if (axis->key == SIM_SWEEP_ALGORITHM)

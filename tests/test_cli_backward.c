@@ -137,7 +137,7 @@ static void test_schema(void **state)
 static void expect_same_results(const char *got, const char *expected, double budget)
 {
     static const char *const names[] = {"o", "lse", "dq", "dk", "dv"};
-    char a[128], b[128];
+    char a[640], b[640];
     for (size_t i = 0; i < COUNT(names); i++) {
         snprintf(a, sizeof a, "%s/%s.npy", got, names[i]);
         snprintf(b, sizeof b, "%s/%s.npy", expected, names[i]);

@@ -159,7 +159,7 @@ static void test_find(void **state)
     (void)state;
     struct sim_machine machine;
     struct fa_error error = {0};
-    char path[] = "/tmp/flashlab-machine-XXXXXX";
+    char path[] = "flashlab-machine-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "{\"name\": \"x\", \"sram_bytes\": 77}", 31), 31);
