@@ -32,6 +32,7 @@ struct fa_algorithm {
     bool stores_scores;        /* S (and P) exist in HBM: O(N^2) memory */
     bool stores_weights;
     bool stores_statistics;    /* l and m exist in HBM */
+    bool normalised;           /* O on chip is divided by l at all times */
     bool stores_lse;           /* LSE is stored by the pass; else it is formed outside */
     uint32_t own;              /* FA_BITs: other tensors that it keeps in HBM for itself */
     const bool *by_group;      /* of each phase, whether its units are of a K/V head; NULL: none */

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "reference/float_bits.h"
+
 static const struct {
     const char *name;
     size_t bytes;
@@ -41,34 +43,6 @@ double fa_dtype_roundoff(enum fa_dtype dtype)
     return formats[dtype].roundoff;
 }
 
-static inline uint32_t bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint64_t bits_of_double(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline double double_of_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* All ones for true: selecting with masks leaves no branch that would stop the vectoriser. */
 static inline uint32_t mask_if(int condition)
 {
@@ -84,7 +58,7 @@ static inline uint32_t select(uint32_t mask, uint32_t yes, uint32_t no)
  * lacks unsigned ones), order them rightly. */
 static inline uint16_t f16_from_f32(float value)
 {
-    uint32_t bits = bits_of_float(value);
+    uint32_t bits = fa_float_to_bits(value);
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t sign = (bits >> 16) & 0x8000u;
     /* Rebias the exponent from 127 to 15 and round the 13 bits that go: a carry out of the
@@ -92,7 +66,7 @@ static inline uint16_t f16_from_f32(float value)
     uint32_t normal =
         (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     /* One unit of 0.5f is 2^-24, the smallest f16: the addition itself rounds to subnormals. */
-    uint32_t subnormal = bits_of_float(float_of_bits(magnitude) + 0.5f) - (126u << 23);
+    uint32_t subnormal = fa_float_to_bits(fa_float_from_bits(magnitude) + 0.5f) - (126u << 23);
     uint32_t nan = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
     uint32_t result = select(mask_if((int32_t)magnitude < (113 << 23)), subnormal, normal);
     result = select(mask_if((int32_t)magnitude >= (143 << 23)), 0x7c00u, result); /* 65536 */
@@ -107,17 +81,17 @@ static inline float f32_from_f16(uint16_t bits)
     uint32_t shifted = magnitude << 13;
     uint32_t normal = shifted + (112u << 23);
     /* 2^-14 * (1 + fraction) - 2^-14 is the subnormal's value, exactly. */
-    uint32_t subnormal = bits_of_float(float_of_bits(shifted + (113u << 23)) - 0x1p-14f);
+    uint32_t subnormal = fa_float_to_bits(fa_float_from_bits(shifted + (113u << 23)) - 0x1p-14f);
     uint32_t special = shifted | 0x7f800000u;
     uint32_t quiet = mask_if((int32_t)magnitude > 0x7c00) & 0x00400000u;
     uint32_t result = select(mask_if((int32_t)magnitude < 0x0400), subnormal, normal);
     result = select(mask_if((int32_t)magnitude >= 0x7c00), special | quiet, result);
-    return float_of_bits(sign | result);
+    return fa_float_from_bits(sign | result);
 }
 
 static inline uint16_t bf16_from_f32(float value)
 {
-    uint32_t bits = bits_of_float(value);
+    uint32_t bits = fa_float_to_bits(value);
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     uint32_t nan = (bits >> 16) | 0x40u;
@@ -127,7 +101,7 @@ static inline uint16_t bf16_from_f32(float value)
 static inline float f32_from_bf16(uint16_t bits)
 {
     uint32_t quiet = mask_if((int32_t)(bits & 0x7fffu) > 0x7f80) & 0x00400000u;
-    return float_of_bits(((uint32_t)bits << 16) | quiet);
+    return fa_float_from_bits(((uint32_t)bits << 16) | quiet);
 }
 
 /*
@@ -136,7 +110,7 @@ static inline float f32_from_bf16(uint16_t bits)
  */
 static inline uint16_t half_from_f64(double value, unsigned fraction_bits, unsigned bias)
 {
-    uint64_t bits = bits_of_double(value);
+    uint64_t bits = fa_double_to_bits(value);
     uint64_t magnitude = bits & INT64_MAX;
     unsigned sign = (unsigned)(bits >> 48) & 0x8000u;
     unsigned infinity = (0x7fffu >> fraction_bits) << fraction_bits;
@@ -151,8 +125,8 @@ static inline uint16_t half_from_f64(double value, unsigned fraction_bits, unsig
     if (magnitude < smallest_normal) {
         /* A power of two whose last place is the smallest subnormal: the addition rounds. */
         uint64_t anchor = (uint64_t)(1023 - bias + 1 + shift) << 52;
-        double sum = double_of_bits(magnitude) + double_of_bits(anchor);
-        return (uint16_t)(sign | (unsigned)(bits_of_double(sum) - anchor));
+        double sum = fa_double_from_bits(magnitude) + fa_double_from_bits(anchor);
+        return (uint16_t)(sign | (unsigned)(fa_double_to_bits(sum) - anchor));
     }
     uint64_t rebased = magnitude - ((uint64_t)(1023 - bias) << 52);
     uint64_t half_less_one = ((uint64_t)1 << (shift - 1)) - 1;

@@ -184,6 +184,7 @@ const struct fa_algorithm fa_flash1 = {
     .n_steps = STEPS,
     .n_phases = 1,
     .phases = phases,
+    .normalised = true,
     .stores_statistics = true,
     .backward = &fa_flash1_backward,
     .units = units,

@@ -4,10 +4,7 @@
  * dQ_i goes through HBM at each visit.
  */
 #include "reference/algorithm.h"
-#include "reference/dropout.h"
-#include "reference/scores.h"
-#include "reference/verbs.h"
-#include "reference/visibility.h"
+#include "reference/key_tiles.h"
 
 enum { DELTA_PHASE, GRADIENTS, PHASES };
 
@@ -40,6 +37,10 @@ static const struct fa_step steps[STEPS] = {
     [STORE_DQ] = {"Algorithm 2, line 15", "store dQ_i", GRADIENTS},
     [STORE_DKV] = {"Algorithm 2, line 18", "store dK_j, dV_j", GRADIENTS},
 };
+
+static const enum fa_tensor_id on_chip[] = {FA_K,  FA_V, FA_DK, FA_DV,  FA_Q, FA_DO,
+                                           FA_DQ, FA_S, FA_DP, FA_LSE, FA_DELTA};
+enum { ON_CHIP = sizeof on_chip / sizeof *on_chip };
 
 static const char *const phases[PHASES] = {"delta", "gradients"};
 static const bool by_group[PHASES] = {false, true};
@@ -124,90 +125,31 @@ static void visit(struct fa_port *port, int64_t head, int64_t i, int64_t j, bool
  * One outer iteration. Before each i: dK_j and dV_j are the sums over the query tiles before it
  * (and over the heads of the group before this one), and HBM's dQ_i over the key tiles before j.
  */
-static void key_block(struct fa_port *port, int64_t head, int64_t j, bool first_of_group)
+static void key_block(struct fa_port *port, int64_t head, int64_t j)
 {
-    const struct fa_run *run = port->run;
-    int64_t bc = run->tiles.bc, row_tiles = fa_tile_count(run->problem.nq, run->tiles.br);
-    struct fa_span seen = fa_visible_query_tiles(run, j), whole = fa_whole_query_tiles(run, j);
+    struct fa_query_tiles queries = fa_query_tiles(port->run, head, j);
 
     fa_at(port, head, -1, j);
     fa_step(port, LOAD_KV);
-    if (fa_column_is_visited(run, j, seen)) {
-        fa_load(port, FA_K, j * bc, 0);
-        fa_load(port, FA_V, j * bc, 0);
-    }
+    fa_key_tile_load(port, &queries);
     fa_step(port, START);
-    if (first_of_group) {
-        fa_compute(port, FA_OP_START_DKV);
-    } else {
-        fa_load(port, FA_DK, j * bc, 0);
-        fa_load(port, FA_DV, j * bc, 0);
-    }
+    fa_key_gradients_start(port, head, j);
     fa_step(port, SKIP);
-    fa_skip(port, 0, seen.first, j, j + 1);
-    for (int64_t i = seen.first; i < seen.end; i++) {
-        if (!fa_block_visits(run, i, j)) {
-            fa_step(port, SKIP);
-            fa_skip(port, i, i + 1, j, j + 1);
-            continue;
-        }
-        visit(port, head, i, j, fa_outside(whole, i));
+    while (fa_query_tiles_next(port, &queries)) {
+        visit(port, head, queries.i, j, queries.cut);
+        fa_step(port, SKIP);
     }
-    fa_at(port, head, -1, j);
-    fa_step(port, SKIP);
-    fa_skip(port, seen.end, row_tiles, j, j + 1);
     fa_step(port, STORE_DKV);
-    fa_store(port, FA_DK, j * bc, 0);
-    fa_store(port, FA_DV, j * bc, 0);
+    fa_key_gradients_store(port, j);
 }
 
 static void one_group(struct fa_port *port, int64_t kv_head)
 {
-    const struct fa_problem *problem = &port->run->problem;
-    int64_t br = port->run->tiles.br, bc = port->run->tiles.bc;
-    int64_t rows = br < problem->nq ? br : problem->nq;
-    int64_t columns = bc < problem->nk ? bc : problem->nk;
-    int64_t group = problem->heads / problem->kv_heads;
-    int64_t key_tiles = fa_tile_count(problem->nk, bc);
-
-    fa_at(port, kv_head * group, -1, -1);
+    fa_at(port, kv_head * fa_group_heads(&port->run->problem), -1, -1);
     fa_step(port, RESERVE);
-    fa_alloc(port, FA_K, columns, problem->d);
-    fa_alloc(port, FA_V, columns, problem->dv);
-    fa_alloc(port, FA_DK, columns, problem->d);
-    fa_alloc(port, FA_DV, columns, problem->dv);
-    fa_alloc(port, FA_Q, rows, problem->d);
-    fa_alloc(port, FA_DO, rows, problem->dv);
-    fa_alloc(port, FA_DQ, rows, problem->d);
-    fa_alloc(port, FA_S, rows, columns);
-    fa_alloc(port, FA_DP, rows, columns);
-    fa_alloc(port, FA_LSE, rows, 1);
-    fa_alloc(port, FA_DELTA, rows, 1);
-    fa_alias(port, FA_P, FA_S);
-    fa_alias(port, FA_DS, FA_DP);
-    fa_scores_alloc(port, rows, columns);
-    fa_dropout_alloc(port, rows, columns);
-
-    for (int64_t n = 0; n < group; n++)
-        for (int64_t j = 0; j < key_tiles && port->status == FA_OK; j++) {
-            if (n > 0 || j > 0)
-                fa_tick(port, (double)(n * key_tiles + j) / (double)(group * key_tiles));
-            key_block(port, kv_head * group + n, j, n == 0);
-        }
-
-    fa_dropout_free(port);
-    fa_scores_free(port);
-    fa_free(port, FA_DELTA);
-    fa_free(port, FA_LSE);
-    fa_free(port, FA_DP);
-    fa_free(port, FA_S);
-    fa_free(port, FA_DQ);
-    fa_free(port, FA_DO);
-    fa_free(port, FA_Q);
-    fa_free(port, FA_DV);
-    fa_free(port, FA_DK);
-    fa_free(port, FA_V);
-    fa_free(port, FA_K);
+    fa_key_tiles_reserve(port, on_chip, ON_CHIP);
+    fa_key_tiles_each(port, kv_head, key_block);
+    fa_key_tiles_release(port, on_chip, ON_CHIP);
 }
 
 static void unit(struct fa_port *port, int phase, int64_t head, int64_t index)

@@ -27,7 +27,7 @@ void fa_tile_shape(struct fa_port *port, enum fa_tensor_id id, int64_t rows, int
 /* Gives a shaped tile its cells. FA_NO_MEMORY goes to port->status. */
 void fa_tile_give_cells(struct fa_port *port, enum fa_tensor_id id);
 
-/* The data movements alone. Needs: a clipped live tile with cells, a tensor with data. */
+/* The data movements alone (tile_copy.c). Needs: a clipped live tile with cells, a tensor with data. */
 void fa_tile_copy_in(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
 void fa_tile_copy_out(struct fa_port *port, enum fa_tensor_id id, int64_t row, int64_t column);
 void fa_tile_copy_lse(struct fa_port *port, int64_t row);

@@ -58,9 +58,9 @@ const char *fa_tensor_name(enum fa_tensor_id id);
  * was allocated for. Only kernels and ports look at the cells, which are of the compute type (f32,
  * or f64 when the problem's dtype is f64) and already rounded to `format`.
  *
- * Query-side tiles (all but K, V, dK, dV) keep the rows innermost: cell (r, c) at c * ld + r, with
- * ld a multiple of FA_LANES, so that kernels work on FA_LANES queries at once and no sum is ever
- * reordered. Key-side tiles are row-major: cell (r, c) at r * ld + c.
+ * K, V and the gradients dQ, dK, dV are row-major: cell (r, c) at r * ld + c. All others keep the
+ * rows innermost: cell (r, c) at c * ld + r, so that kernels work on FA_LANES queries at once and no
+ * sum is ever reordered. ld is a multiple of FA_LANES.
  */
 enum { FA_LANES = 16 };
 
@@ -70,10 +70,10 @@ struct fa_tile {
     int64_t ld, row_ld; /* row_ld: of row_cells */
     enum fa_dtype format;
     bool live;
-    bool key_side;
+    bool row_major;
     bool alias;      /* a second name for another tile's cells */
     bool non_finite; /* a loaded Q, K, V or dO holds a NaN or an infinity */
-    bool by_rows;    /* a query-side tile that keeps a row-major copy too: see FA_OP_GRAD_V */
+    bool by_rows;    /* keeps a row-major copy beside the other: see FA_OP_GRAD_V */
     uint64_t bytes;  /* what it occupies on chip, by its capacity and format */
     uint64_t place;  /* offset on chip in bytes */
     void *cells;     /* NULL when nothing is computed */
@@ -187,6 +187,9 @@ struct fa_port {
     struct fa_tally tally;
     bool count_only;           /* loads, stores and computes are tallied in verbs.h, and that is all */
     enum fa_visit visit;       /* said of the next compute: see fa_visit */
+    /* What FA_OP_ABSORB runs in place of its kernel; it counts and shows as that does. NULL: the
+     * kernel, as in every real algorithm: only the faulty ones have another. */
+    void (*absorb)(struct fa_port *port);
     enum fa_status status;
     struct fa_error error;
     /* Set by fa_execute while it runs: see fa_tick. */

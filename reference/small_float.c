@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "reference/float_bits.h"
 #include "reference/tile_target.h"
 
 /* exponent_min is that of the smallest normal value. */
@@ -56,20 +57,6 @@ bool fa_format_is_8_bit(enum fa_format format)
     return format == FA_FORMAT_E4M3 || format == FA_FORMAT_E5M2;
 }
 
-static inline uint64_t bits_of_double(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline double double_of_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* What rounding to a format needs, worked out once for an array. */
 struct rounding {
     uint64_t low_bits;      /* the fraction bits of a double that go */
@@ -104,9 +91,9 @@ FA_INLINE double round_one(const struct rounding *r, double value)
 {
     double magnitude = fabs(value);
     double subnormal = (magnitude + r->anchor) - r->anchor;
-    uint64_t bits = bits_of_double(magnitude);
+    uint64_t bits = fa_double_to_bits(magnitude);
     uint64_t carry = (r->low_bits >> 1) + (bits >> r->shift & 1);
-    double normal = double_of_bits((bits + carry) & ~r->low_bits);
+    double normal = fa_double_from_bits((bits + carry) & ~r->low_bits);
     double result = magnitude < r->smallest_normal ? subnormal : normal;
     result = result > r->max ? r->past_max : result;
     result = magnitude != magnitude ? magnitude : result;
@@ -218,14 +205,11 @@ float fa_f32_from_e5m2(uint8_t bits)
 uint32_t fa_tf32_from_f64(double value)
 {
     float rounded = (float)fa_format_round(FA_FORMAT_TF32, FA_OVERFLOW_SPECIAL, value);
-    uint32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
+    uint32_t bits = fa_float_to_bits(rounded);
     return isnan(value) ? (bits & 0x80000000u) | 0x7fc00000u : bits;
 }
 
 float fa_f32_from_tf32(uint32_t bits)
 {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return fa_float_from_bits(bits);
 }

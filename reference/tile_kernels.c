@@ -113,11 +113,6 @@ static void finish(struct fa_port *port)
     finish_statistics(port);
 }
 
-static void start_dq(struct fa_port *port)
-{
-    fill(port, FA_DQ, 0);
-}
-
 static void start_s(struct fa_port *port)
 {
     fill(port, FA_S, 0);
@@ -139,12 +134,17 @@ static void start_delta(struct fa_port *port)
     fill(port, FA_DELTA, 0);
 }
 
-/* Every cell of a key-side tile, the padding too: bits of 0 are 0 in both types. */
+/* Every cell of a row-major tile, the padding too: bits of 0 are 0 in both types. */
 static void clear(struct fa_port *port, enum fa_tensor_id id)
 {
     struct fa_tile *tile = &port->tile[id];
     if (tile->live)
         memset(tile->cells, 0, port->buffer_bytes[id]);
+}
+
+static void start_dq(struct fa_port *port)
+{
+    clear(port, FA_DQ);
 }
 
 static void start_dkv(struct fa_port *port)
@@ -303,5 +303,9 @@ static kernel *const kernels_f64[FA_OP_COUNT] = {
 void fa_tile_compute(struct fa_port *port, enum fa_op op)
 {
     assert((unsigned)op < FA_OP_COUNT);
+    if (op == FA_OP_ABSORB && port->absorb) {
+        port->absorb(port);
+        return;
+    }
     (port->compute_type == FA_F64 ? kernels_f64 : kernels_f32)[op](port);
 }

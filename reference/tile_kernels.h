@@ -21,10 +21,10 @@ extern "C" {
 /* Runs the operation on the port's live tiles, whose sizes fa_op_account has set. */
 void fa_tile_compute(struct fa_port *port, enum fa_op op);
 
-/* Lanes that a query-side tile's rows fill: a multiple of FA_LANES. */
-static inline int64_t fa_tile_lanes(const struct fa_tile *tile)
+/* Lanes that n cells of a line fill: a multiple of FA_LANES. */
+static inline int64_t fa_tile_lanes(int64_t n)
 {
-    return (tile->rows + FA_LANES - 1) / FA_LANES * FA_LANES;
+    return (n + FA_LANES - 1) / FA_LANES * FA_LANES;
 }
 
 /* Products (tile_product.c): S = scale Q K^T; O += P V. */

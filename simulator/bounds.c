@@ -12,6 +12,7 @@ struct sim_bounds sim_bounds(const struct fa_problem *p, uint64_t sram_bytes,
     struct sim_bounds bounds = {
         .compulsory = heads * nq * (d + dv) + kv_heads * nk * (d + dv),
         .theta = m > 0 ? heads * visited_share * nq * nk * d * d / m : NAN,
+        .root = m > 0 ? heads * visited_share * nq * nk * d / sqrt(m) : NAN,
         .floor = NAN,
         .standard = heads * (nq * d + nq * nk),
     };

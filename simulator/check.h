@@ -24,6 +24,7 @@ struct sim_check {
     bool sampled; /* fewer than there are */
     struct fa_comparison o, lse;
     double o_budget, lse_budget;
+    int64_t underflowed; /* elements of O that were left out: see sim_check_forward */
     bool pass;
     /* Of the worst element of O: -1 if nothing differs. */
     int64_t worst_head, worst_row, worst_column;
@@ -62,6 +63,12 @@ void sim_check_sample_axis(int64_t n, const int64_t *edges, int64_t n_edges, int
  * |v|, 64 x at most. A naive run that is exact by luck (one key, equal weights) is no measure of others. error_factor is what
  * an algorithm is allowed over the naive run (flash1 in 16 bits rounds O at each of Tc stores:
  * sqrt(Tc)).
+ *
+ * An infinite V under a weight that is positive, but underflows to 0 in that arithmetic, is 0 * inf =
+ * NaN in any kernel, while the oracle, whose doubles do not underflow there, has the infinity. Such an
+ * element of O is no fault of the algorithm: where o is NaN, the oracle infinite, and the naive run
+ * NaN too, it is left out and counted in `underflowed`. Nothing else is excused: a NaN where the
+ * oracle is finite fails, and so does one where the naive run has the infinity.
  *
  * threads >= 1. watch may be NULL; its tick is called by one thread at a time.
  * Errors: FA_NO_MEMORY, FA_CANCELLED; *check is untouched then.

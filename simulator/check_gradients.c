@@ -39,6 +39,7 @@ struct checker {
     struct fa_error error; /* of the first job that failed */
     struct sizes sizes;
     struct fa_comparison got[3], naive[3]; /* of dq, dk, dv */
+    int64_t underflowed;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -178,26 +179,25 @@ static void do_wave(struct checker *checker, int64_t first, int64_t n, int threa
     }
 }
 
-/* The naive run's error counts where it is of the same kind as the truth; see check.h. */
-static void add_naive(struct fa_comparison *comparison, double *naive, const double *expected,
-                      int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(naive[i]) || !isfinite(expected[i]))
-            naive[i] = expected[i];
-    fa_comparison_add(comparison, naive, expected, n);
-}
-
-/* Compares n rows of a result, in the place of the naive run's, which has been compared by then. */
+/* Compares n rows of a result, in the place of the naive run's, which is compared before it: see
+ * check.h on where that counts, and on what is left out as underflowed. */
 static void add_rows(struct checker *checker, int which, const struct fa_tensor *tensor,
                      int64_t batch, int64_t head, const int64_t *rows, int64_t n, double *naive,
                      const double *expected)
 {
     int64_t columns = tensor->shape[3];
-    add_naive(&checker->naive[which], naive, expected, n * columns);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < columns; c++)
-            naive[i * columns + c] = fa_tensor_get(tensor, batch, head, rows[i], c);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t c = 0; c < columns; c++) {
+            double *place = &naive[i * columns + c], truth = expected[i * columns + c];
+            double got = fa_tensor_get(tensor, batch, head, rows[i], c);
+            bool underflowed = isnan(got) && isnan(*place) && isinf(truth);
+            if (!isfinite(*place) || !isfinite(truth))
+                *place = truth;
+            fa_comparison_add(&checker->naive[which], place, &truth, 1);
+            checker->underflowed += underflowed;
+            *place = underflowed ? truth : got;
+        }
+    }
     fa_comparison_add(&checker->got[which], naive, expected, n * columns);
 }
 
@@ -379,6 +379,7 @@ enum fa_status sim_check_backward(const struct fa_problem *problem, const struct
     made.rows = checker.dq ? kv_heads * checker.group * checker.n_rows : 0;
     made.keys = checker.dk || checker.dv ? kv_heads * checker.n_keys : 0;
     made.sampled = rows_sampled || keys_sampled;
+    made.underflowed = checker.underflowed;
     conclude(&checker, error_factor_dq, error_factor_dkv, &made);
     *check = made;
     return FA_OK;

@@ -18,6 +18,7 @@ struct sim_check_gradients {
     bool sampled;       /* fewer of the one or the other than there are */
     struct fa_comparison dq, dk, dv;
     double dq_budget, dk_budget, dv_budget;
+    int64_t underflowed; /* elements left out, as sim_check_forward leaves out those of O */
     bool pass;
 };
 

@@ -52,12 +52,14 @@ enum fa_status sim_footprint(const struct fa_algorithm *algorithm, bool backward
  * elements of the dtype; visited_share (visited / total tiles) scales what a mask scales.
  *   compulsory   q, o and (per K/V head) k, v once each
  *   theta        Nq Nk d^2 / M (FlashAttention, Theorem 2), constant 1
+ *   root         Nq Nk d / sqrt(M), constant 1: the optimum's order where M <= d^2, as theta is
+ *                from there on (Saha and Ye 2024, Theorem 3.1); the two meet at M = d^2
  *   floor        max(compulsory, Nq Nk d^2 / (M + 2 d^2) - M per head) for M >= 2 d^2: our own
  *                derivation from the Hong-Kung lemma
  *   standard     Nq d + Nq Nk, constant 1
  */
 struct sim_bounds {
-    double compulsory, theta, floor, standard;
+    double compulsory, theta, root, floor, standard;
 };
 
 struct sim_bounds sim_bounds(const struct fa_problem *problem, uint64_t sram_bytes,

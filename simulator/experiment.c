@@ -44,6 +44,11 @@ static enum fa_status open_workers(struct workers *workers, int n, const struct 
     for (int w = 0; w < n; w++) {
         sim_memory_open(&workers->memories[w], run, mode,
                         experiment->lift_capacity ? 0 : experiment->machine.sram_bytes, trace);
+        if (trace) {
+            workers->memories[w].most_events = experiment->most_events;
+            workers->memories[w].after = experiment->after;
+            workers->memories[w].after_context = experiment->after_context;
+        }
         workers->ports[w] = &workers->memories[w].port;
     }
     return FA_OK;
@@ -309,78 +314,42 @@ static void fill_nan(const struct fa_tensor *tensor)
                     fa_tensor_set(tensor, b, h, r, c, NAN);
 }
 
-/* Executes the pass up to the position and hands over its memory. */
-static enum fa_status replay_pass(const struct sim_experiment *experiment,
-                                  const struct fa_algorithm *algorithm, const struct fa_run *run,
-                                  uint64_t position,
-                                  void (*look)(void *context, struct sim_memory *memory),
-                                  void *context, struct fa_error *error)
-{
-    struct sim_memory memory;
-    struct fa_port *port = &memory.port;
-    enum fa_status status = FA_OK;
-    bool refused = false;
-
-    sim_memory_open(&memory, run, experiment->mode,
-                    experiment->lift_capacity ? 0 : experiment->machine.sram_bytes, NULL);
-    memory.stop_after = position;
-    if (position > 0) {
-        status = fa_execute(algorithm, &port, 1,
-                            fa_execution_heads(algorithm, &experiment->problem), NULL, error);
-        /* Stopping where it was asked to is what this is for; a refusal is a trace's last event. */
-        refused = status == FA_DOES_NOT_FIT && memory.events + 1 == position;
-        if (status == FA_CANCELLED || refused)
-            status = FA_OK;
-    }
-    if (status == FA_OK && memory.events < position && !refused)
-        status = fa_fail(error, FA_BAD_ARGUMENT,
-                         "position %" PRIu64 " of a run of %" PRIu64 " events", position,
-                         memory.events);
-    if (status == FA_OK)
-        look(context, &memory);
-    sim_memory_close(&memory);
-    return status;
-}
-
 /* The run that the replayed pass executes on: of a backward pass, what the forward one left. */
-static enum fa_status open_replay(const struct sim_experiment *experiment,
-                                  struct sim_result *planned, struct fa_run *forward,
-                                  struct fa_run *backward, struct fa_error *error)
+static enum fa_status open_replay(struct sim_replay *replay, struct sim_result *planned,
+                                  struct fa_error *error)
 {
-    const struct sim_experiment *e = experiment;
+    const struct sim_experiment *e = &replay->experiment;
     bool both = e->pass == SIM_BACKWARD;
+    struct fa_run *first = both ? &replay->forward : &replay->run;
     struct fa_tiles tiles;
     enum fa_status status = tiles_of_pass(e, e->algorithm, &planned->tiles, &tiles, error);
     if (status == FA_OK)
-        status = fa_run_open(forward, e->algorithm, &e->problem, &tiles, e->q, e->k, e->v, e->o,
+        status = fa_run_open(first, e->algorithm, &e->problem, &tiles, e->q, e->k, e->v, e->o,
                              e->lse, both, error);
     if (status != FA_OK || !both)
         return status;
-    status = run_forward(e, forward, NULL, planned, error);
+    status = run_forward(e, first, NULL, planned, error);
     if (status == FA_OK)
         status = tiles_of_pass(e, e->algorithm->backward, &planned->tiles, &tiles, error);
     if (status == FA_OK)
-        status = fa_run_open_backward(backward, e->algorithm->backward, forward, &tiles, e->dout,
+        status = fa_run_open_backward(&replay->run, e->algorithm->backward, first, &tiles, e->dout,
                                       e->dq, e->dk, e->dv, error);
     if (status != FA_OK)
-        fa_run_close(forward);
+        fa_run_close(first);
     return status;
 }
 
-enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
-                                     void (*look)(void *context, struct sim_memory *memory),
-                                     void *context, struct fa_error *error)
+enum fa_status sim_replay_open(const struct sim_experiment *experiment, struct sim_replay *replay,
+                               struct fa_error *error)
 {
-    struct sim_experiment unwatched = *experiment;
+    struct sim_replay made = {.experiment = *experiment};
     struct sim_result planned;
-    struct fa_run forward, backward;
     bool both = experiment->pass == SIM_BACKWARD;
-    enum fa_status status;
 
     assert(experiment->mode == SIM_COUNTED && experiment->pass != SIM_BOTH);
-    unwatched.watch = NULL;
+    made.experiment.watch = NULL;
     memset(&planned, 0, sizeof planned);
-    status = plan(&unwatched, &planned, error);
+    enum fa_status status = plan(&made.experiment, &planned, error);
     if (status != FA_OK)
         return status;
     const struct fa_tensor *const outputs[] = {experiment->o, experiment->lse, experiment->dq,
@@ -388,17 +357,75 @@ enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, ui
     for (int n = 0; n < (both ? 5 : 2); n++)
         if (outputs[n])
             fill_nan(outputs[n]);
-    status = open_replay(&unwatched, &planned, &forward, &backward, error);
+    status = open_replay(&made, &planned, error);
+    if (status == FA_OK)
+        *replay = made;
+    return status;
+}
+
+void sim_replay_close(struct sim_replay *replay)
+{
+    fa_run_close(&replay->run);
+    fa_run_close(&replay->forward);
+}
+
+static void replay_step(void *context, struct sim_memory *memory)
+{
+    const struct sim_replay_steps *steps = context;
+    if (memory->events == steps->from) {
+        memory->with_data = true;
+        steps->begin(steps->context, memory);
+    } else if (memory->events > steps->from && steps->after) {
+        steps->after(steps->context, memory);
+    }
+}
+
+enum fa_status sim_replay_run(const struct sim_replay *replay, const struct sim_replay_steps *steps,
+                              struct fa_error *error)
+{
+    const struct sim_experiment *e = &replay->experiment;
+    const struct fa_algorithm *algorithm =
+        e->pass == SIM_BACKWARD ? e->algorithm->backward : e->algorithm;
+    struct sim_memory memory;
+    struct fa_port *port = &memory.port;
+    struct sim_replay_steps copy = *steps;
+    enum fa_status status = FA_OK;
+    bool refused = false;
+
+    sim_memory_open(&memory, &replay->run, SIM_COUNTED,
+                    e->lift_capacity ? 0 : e->machine.sram_bytes, NULL);
+    memory.stop_after = steps->position;
+    memory.after = replay_step;
+    memory.after_context = &copy;
+    memory.with_data = steps->from == 0;
+    if (steps->position > 0) {
+        status = fa_execute(algorithm, &port, 1, fa_execution_heads(algorithm, &e->problem), NULL,
+                            error);
+        /* Stopping where it was asked to is what this is for; a refusal is a trace's last event. */
+        refused = status == FA_DOES_NOT_FIT && memory.events + 1 == steps->position;
+        if (status == FA_CANCELLED || refused)
+            status = FA_OK;
+    }
+    if (status == FA_OK && memory.events < steps->position && !refused)
+        status = fa_fail(error, FA_BAD_ARGUMENT,
+                         "position %" PRIu64 " of a run of %" PRIu64 " events", steps->position,
+                         memory.events);
+    if (status == FA_OK && steps->look)
+        steps->look(steps->context, &memory);
+    sim_memory_close(&memory);
+    return status;
+}
+
+enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
+                                     void (*look)(void *context, struct sim_memory *memory),
+                                     void *context, struct fa_error *error)
+{
+    const struct sim_replay_steps steps = {.position = position, .look = look, .context = context};
+    struct sim_replay replay;
+    enum fa_status status = sim_replay_open(experiment, &replay, error);
     if (status != FA_OK)
         return status;
-    if (both) {
-        status = replay_pass(&unwatched, experiment->algorithm->backward, &backward, position, look,
-                             context, error);
-        fa_run_close(&backward);
-    } else {
-        status = replay_pass(&unwatched, experiment->algorithm, &forward, position, look, context,
-                             error);
-    }
-    fa_run_close(&forward);
+    status = sim_replay_run(&replay, &steps, error);
+    sim_replay_close(&replay);
     return status;
 }

@@ -37,6 +37,10 @@ struct sim_experiment {
     struct sim_trace **trace; /* where to put a new trace, NULL: keep none; set on a refusal too */
     struct sim_trace_header trace_header; /* machine, version, command, seed, profile are taken */
     const struct fa_watch *watch;
+    uint64_t most_events; /* of the trace: FA_TOO_LARGE past them; 0: no bound */
+    /* Called after each event of a traced run, as struct sim_memory says; NULL: not. */
+    void (*after)(void *context, struct sim_memory *memory);
+    void *after_context;
 };
 
 struct sim_result {
@@ -99,6 +103,39 @@ double sim_error_factor_dkv(const struct sim_result *result);
 enum fa_status sim_experiment_replay(const struct sim_experiment *experiment, uint64_t position,
                                      void (*look)(void *context, struct sim_memory *memory),
                                      void *context, struct fa_error *error);
+
+/*
+ * The same for whoever looks more than once: the replay keeps the run's tensors, and of a backward
+ * pass the forward one that it follows, which is run but once. The experiment's tensors outlive it.
+ */
+struct sim_replay {
+    struct sim_experiment experiment;
+    struct fa_run run; /* of the pass that is replayed: its tensors are what HBM holds */
+    struct fa_run forward;
+};
+
+/* Fills the outputs with NaN, and runs the forward pass of a backward one. Errors as above. */
+enum fa_status sim_replay_open(const struct sim_experiment *experiment, struct sim_replay *replay,
+                               struct fa_error *error);
+void sim_replay_close(struct sim_replay *replay);
+
+/*
+ * One replay. Of the first `from` events nothing is moved or computed; then `begin` is called,
+ * which brings HBM and the live tiles to what they held there (fa_tile_give_cells makes cells) and
+ * is not needed where from is 0. `after` (may be NULL) is called after each event from there on,
+ * `look` (may be NULL) at the position. What HBM holds is left as it is: the caller knows what was
+ * written.
+ */
+struct sim_replay_steps {
+    uint64_t from, position; /* from <= position */
+    void (*begin)(void *context, struct sim_memory *memory);
+    void (*after)(void *context, struct sim_memory *memory);
+    void (*look)(void *context, struct sim_memory *memory);
+    void *context;
+};
+
+enum fa_status sim_replay_run(const struct sim_replay *replay, const struct sim_replay_steps *steps,
+                              struct fa_error *error);
 
 #ifdef __cplusplus
 }

@@ -68,6 +68,14 @@ static void record(struct sim_memory *memory, const struct sim_event *event)
                     " events: trace a smaller problem or one head",
                     memory->events);
     memory->events++;
+    if (memory->most_events && memory->events > memory->most_events && memory->port.status == FA_OK)
+        memory->port.status =
+            fa_fail(&memory->port.error, FA_TOO_LARGE,
+                    "the trace has more than %" PRIu64
+                    " events: trace fewer heads, a smaller problem or larger tiles",
+                    memory->most_events);
+    if (memory->after && memory->port.status == FA_OK)
+        memory->after(memory->after_context, memory);
     if (memory->stop_after && memory->events >= memory->stop_after &&
         memory->port.status == FA_OK)
         memory->port.status = fa_fail(&memory->port.error, FA_CANCELLED,
@@ -76,7 +84,7 @@ static void record(struct sim_memory *memory, const struct sim_event *event)
 
 static inline bool recording(const struct sim_memory *memory)
 {
-    return memory->trace || memory->stop_after;
+    return memory->trace || memory->stop_after || memory->after;
 }
 
 /* First fit: the lowest offset where `bytes` fit between the live tiles. */

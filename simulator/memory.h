@@ -29,6 +29,11 @@ struct sim_memory {
     struct sim_trace *trace; /* NULL: none */
     uint64_t events;         /* executed so far */
     uint64_t stop_after;     /* the run ends, FA_CANCELLED, once so many events are done */
+    uint64_t most_events;    /* of the trace: the run ends, FA_TOO_LARGE, past them; 0: unlimited */
+    /* Called after each event but a refusal, NULL: not. It may read tiles and tensors; whoever
+     * gives all live tiles their cells may also set with_data. */
+    void (*after)(void *context, struct sim_memory *memory);
+    void *after_context;
 };
 
 /* A fresh memory for one worker of the run. trace may be NULL. */

@@ -1,6 +1,6 @@
 /*
- * The figures of the handout as gnuplot scripts with their data inside. A script has no
- * `set output`: it draws on standard output.
+ * The figures of the handout as gnuplot scripts with their data inside. A script draws to the path
+ * in the variable `picture`, or without one on standard output.
  */
 #include <math.h>
 #include <string.h>
@@ -69,6 +69,7 @@ static void print_head(FILE *file, const char *title, const char *y)
             "# Drawn by flashlab paper. To draw it again:  gnuplot THIS_FILE > picture.svg\n"
             "set terminal svg size 1000,620 dynamic rounded font 'sans-serif,16' "
             "background '#FFFFFF'\n"
+            "if (exists(\"picture\")) set output picture\n"
             "set encoding utf8\nset title \"%s\"\nset ylabel \"%s\"\n"
             "set grid lc rgb '#DDDDDD'\nset border 3\nset tics nomirror\n",
             title, y);

@@ -3,6 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+/* A range of so many decades has no unit in which its ticks are short numbers. */
+#define SCIENTIFIC_DECADES 4.5
+
+/* Of the plot's width, with some room. */
+#define ROOT_NAME_WIDTH 0.1
+
 static int algorithm_index(const struct sim_result *result)
 {
     for (int a = 0; a < FA_ALGORITHMS; a++) {
@@ -64,49 +70,112 @@ static double share_at(const struct sim_sweep *sweep, const struct sim_figure *f
     return before + (after - before) * (x - before_x) / (after_x - before_x);
 }
 
-/* The problem and capacity at x, from those that all points share. */
-static void place_at(const struct sim_sweep *sweep, const struct sim_figure *figure, double x,
+/* The problem and capacity where x is `value` ones or bytes, from those that all points share. */
+static void place_at(const struct sim_sweep *sweep, const struct sim_figure *figure, double value,
                      struct fa_problem *problem, uint64_t *sram_bytes)
 {
-    int64_t value = (int64_t)llround(x * figure->x_unit);
+    int64_t whole = value < 1 ? 1 : (int64_t)value;
     *problem = figure->sample->result.problem;
     *sram_bytes = figure->sample->result.machine.sram_bytes;
-    value = value < 1 ? 1 : value;
     switch (figure->x) {
     case SIM_SWEEP_N:
-        problem->nq = problem->nk = value;
+        problem->nq = problem->nk = whole;
         return;
     case SIM_SWEEP_D:
-        problem->d = value;
+        problem->d = whole;
         if (sweep->dv_follows_d)
-            problem->dv = value;
+            problem->dv = whole;
         return;
     case SIM_SWEEP_SRAM:
-        *sram_bytes = (uint64_t)value;
+        *sram_bytes = (uint64_t)whole;
         return;
     default:
         return;
     }
 }
 
+static void bounds_at(const struct sim_sweep *sweep, const struct sim_figure *figure, double value,
+                      double share, double y[SIM_CURVES])
+{
+    struct fa_problem problem;
+    uint64_t sram_bytes;
+    place_at(sweep, figure, value, &problem, &sram_bytes);
+    struct sim_bounds bounds = sim_bounds(&problem, sram_bytes, share);
+    y[SIM_CURVE_THETA] = bounds.theta;
+    y[SIM_CURVE_ROOT] = bounds.root;
+    y[SIM_CURVE_FLOOR] = bounds.floor;
+    y[SIM_CURVE_STANDARD] = bounds.standard;
+    y[SIM_CURVE_COMPULSORY] = bounds.compulsory;
+}
+
+/* Sizes are whole numbers: between two of them a curve is straight, not a step. */
+static void fill_point(const struct sim_sweep *sweep, const struct sim_figure *figure,
+                       struct sim_curve_point *point)
+{
+    double value = point->x * figure->x_unit, share = share_at(sweep, figure, point->x);
+    double near = round(value);
+    if (figure->x == SIM_SWEEP_SRAM || value <= 1 || fabs(value - near) < 1e-9 * value) {
+        bounds_at(sweep, figure, near, share, point->y);
+        return;
+    }
+    double before[SIM_CURVES], after[SIM_CURVES], low = floor(value), high = low + 1;
+    double part = log(value / low) / log(high / low);
+    bounds_at(sweep, figure, low, share, before);
+    bounds_at(sweep, figure, high, share, after);
+    for (int c = 0; c < SIM_CURVES; c++)
+        point->y[c] = before[c] * pow(after[c] / before[c], part);
+}
+
+/* M in elements and d and N at x, as real numbers. */
+static void sizes_at(const struct sim_figure *figure, double x, double *m, double *d, double *n)
+{
+    const struct sim_result *sample = &figure->sample->result;
+    double value = x * figure->x_unit, bytes = (double)fa_dtype_bytes(sample->problem.dtype);
+    *m = (figure->x == SIM_SWEEP_SRAM ? value : (double)sample->machine.sram_bytes) / bytes;
+    *d = figure->x == SIM_SWEEP_D ? value : (double)sample->problem.d;
+    *n = figure->x == SIM_SWEEP_N ? value : (double)sample->problem.nk;
+}
+
+static void find_corners(struct sim_figure *figure)
+{
+    double m, d, n, bytes = (double)fa_dtype_bytes(figure->sample->result.problem.dtype);
+    double *corner = figure->corner;
+    sizes_at(figure, 1 / figure->x_unit, &m, &d, &n);
+    corner[SIM_CORNER_DD] = corner[SIM_CORNER_ND] = NAN;
+    if (figure->x == SIM_SWEEP_SRAM) {
+        corner[SIM_CORNER_DD] = d * d * bytes / figure->x_unit;
+        corner[SIM_CORNER_ND] = n * d * bytes / figure->x_unit;
+    } else if (figure->x == SIM_SWEEP_D) {
+        corner[SIM_CORNER_DD] = sqrt(m);
+        corner[SIM_CORNER_ND] = m / n;
+    } else if (figure->x == SIM_SWEEP_N) {
+        corner[SIM_CORNER_ND] = m / d;
+    }
+}
+
+/* Evenly apart on a logarithmic axis, but the point nearest to a corner stands on it, where one
+ * curve takes over from another. */
 static void fill_curves(const struct sim_sweep *sweep, struct sim_figure *figure)
 {
+    const double near = 1e-9;
     double step = (log(figure->x_max) - log(figure->x_min)) / (SIM_CURVE_POINTS - 1);
+    for (int i = 0; i < SIM_CURVE_POINTS; i++)
+        figure->curve[i].x = exp(log(figure->x_min) + i * step);
+    for (int c = 0; c < SIM_CORNERS; c++) {
+        double at = log(figure->corner[c] / figure->x_min) / step;
+        if (at > 0.5 && at < SIM_CURVE_POINTS - 1.5)
+            figure->curve[lround(at)].x = figure->corner[c];
+    }
     for (int i = 0; i < SIM_CURVE_POINTS; i++) {
         struct sim_curve_point *point = &figure->curve[i];
-        struct fa_problem problem;
-        uint64_t sram_bytes;
-        point->x = exp(log(figure->x_min) + i * step);
-        place_at(sweep, figure, point->x, &problem, &sram_bytes);
-        struct sim_bounds bounds =
-            sim_bounds(&problem, sram_bytes, share_at(sweep, figure, point->x));
-        double m = (double)sram_bytes / (double)fa_dtype_bytes(problem.dtype);
-        double d = (double)problem.d, n = (double)problem.nk;
-        point->y[SIM_CURVE_THETA] = bounds.theta;
-        point->y[SIM_CURVE_FLOOR] = bounds.floor;
-        point->y[SIM_CURVE_STANDARD] = bounds.standard;
-        point->y[SIM_CURVE_COMPULSORY] = bounds.compulsory;
-        point->tight = m >= d * d && m <= n * d;
+        double m, d, n;
+        fill_point(sweep, figure, point);
+        sizes_at(figure, point->x, &m, &d, &n);
+        point->tight = m >= d * d * (1 - near) && m <= n * d * (1 + near);
+        if (m > d * d * (1 + near))
+            point->y[SIM_CURVE_ROOT] = NAN;
+        if (m > n * d * (1 + near))
+            point->y[SIM_CURVE_THETA] = NAN;
     }
 }
 
@@ -138,7 +207,8 @@ static void find_y_range(const struct sim_sweep *sweep, struct sim_figure *figur
                 widen(figure->curve[i].y[c], &least, &most);
         }
     }
-    while (u < 4 && most >= 9e3 * units[u].unit)
+    figure->scientific = log10(most / least) > SCIENTIFIC_DECADES;
+    while (!figure->scientific && u < 4 && most >= 9e3 * units[u].unit)
         u++;
     figure->y_unit = units[u].unit;
     figure->y_unit_name = units[u].name;
@@ -154,13 +224,46 @@ static double height_of(const struct sim_figure *figure, double elements)
     return fmin(fmax(at, 0), 1);
 }
 
-static void add_label(struct sim_figure *figure, int algorithm, enum sim_curve curve,
+static void add_label(struct sim_figure *figure, int algorithm, enum sim_curve curve, double end,
                       double elements)
 {
-    if (!(elements > 0))
-        return;
     double height = height_of(figure, elements);
-    figure->label[figure->n_labels++] = (struct sim_figure_label){algorithm, curve, height, height};
+    figure->label[figure->n_labels++] =
+        (struct sim_figure_label){algorithm, curve, height, height, end};
+}
+
+static double share_of_x(const struct sim_figure *figure, double x)
+{
+    return log(x / figure->x_min) / log(figure->x_max / figure->x_min);
+}
+
+/* Below the curve, half way along it. */
+static void place_root_name(struct sim_figure *figure, int last)
+{
+    double end = share_of_x(figure, figure->curve[last].x);
+    double left = fmax(end / 2 - ROOT_NAME_WIDTH, 0.01);
+    int under = (int)ceil((left + ROOT_NAME_WIDTH) * (SIM_CURVE_POINTS - 1));
+    if (end < ROOT_NAME_WIDTH / 2)
+        return;
+    under = under < last ? under : last;
+    figure->root_x = left;
+    figure->root_y = height_of(figure, figure->curve[under].y[SIM_CURVE_ROOT]) - SIM_LABEL_HEIGHT;
+}
+
+/*
+ * At the last point that the curve has, which for some is short of the right end. The root ends
+ * where the optimum goes on as Theta: its name stands beside it.
+ */
+static void add_curve_label(struct sim_figure *figure, enum sim_curve curve)
+{
+    int last = SIM_CURVE_POINTS - 1;
+    while (last >= 0 && !(figure->curve[last].y[curve] > 0))
+        last--;
+    if (last >= 0 && curve == SIM_CURVE_ROOT && last < SIM_CURVE_POINTS - 1)
+        place_root_name(figure, last);
+    else if (last >= 0)
+        add_label(figure, -1, curve, share_of_x(figure, figure->curve[last].x),
+                  figure->curve[last].y[curve]);
 }
 
 /* Moves texts apart: from the lowest up, then from the top down where they left the axis. */
@@ -197,8 +300,8 @@ static void separate_labels(struct sim_figure *figure)
 
 static void place_labels(const struct sim_sweep *sweep, struct sim_figure *figure)
 {
-    const struct sim_curve_point *end = &figure->curve[SIM_CURVE_POINTS - 1];
     figure->n_labels = 0;
+    figure->root_x = figure->root_y = NAN;
     for (int a = 0; a < FA_ALGORITHMS; a++) {
         const struct sim_sweep_point *last = NULL;
         for (int i = 0; i < sweep->n_points; i++) {
@@ -208,10 +311,10 @@ static void place_labels(const struct sim_sweep *sweep, struct sim_figure *figur
                 last = point;
         }
         if (last)
-            add_label(figure, a, SIM_CURVES, moved(&last->result));
+            add_label(figure, a, SIM_CURVES, 1, moved(&last->result));
     }
     for (int c = 0; c < SIM_CURVES; c++)
-        add_label(figure, -1, (enum sim_curve)c, end->y[c]);
+        add_curve_label(figure, (enum sim_curve)c);
     separate_labels(figure);
 }
 
@@ -236,6 +339,7 @@ void sim_figure_make(const struct sim_sweep *sweep, enum sim_sweep_key x, struct
     double margin = most > least ? pow(most / least, 0.02) : 2;
     figure->x_min = least / margin;
     figure->x_max = most * margin;
+    find_corners(figure);
     fill_curves(sweep, figure);
     find_y_range(sweep, figure);
     place_labels(sweep, figure);

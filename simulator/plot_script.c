@@ -23,16 +23,11 @@ static const struct {
     const char *words, *colour, *line;
 } curves[SIM_CURVES] = {
     [SIM_CURVE_THETA] = {"N²d²/M (Theorem 2)", "#000000", "dt (12,6) lw 3"},
+    [SIM_CURVE_ROOT] = {"N²d/√M (Saha and Ye)", "#000000", "dt (12,6) lw 3"},
     [SIM_CURVE_FLOOR] = {"floor (our derivation)", "#000000", "dt (2,5) lw 3"},
     [SIM_CURVE_STANDARD] = {"Nd + N² (standard)", "#8A8A8A", "dt (8,4,2,4) lw 3"},
     [SIM_CURVE_COMPULSORY] = {"compulsory: Q, K, V, O once", "#8A8A8A", "lw 3"},
 };
-
-/* Where the plot stands in the picture. */
-#define LEFT 0.085
-#define RIGHT 0.745
-#define BOTTOM 0.185
-#define TOP 0.80
 
 static int style_of(int algorithm)
 {
@@ -89,22 +84,6 @@ static void write_head(FILE *file, const struct sim_provenance *provenance, cons
           "set datafile separator comma\n"
           "set datafile missing NaN\n",
           file);
-}
-
-static const char *x_words(enum sim_sweep_key key)
-{
-    switch (key) {
-    case SIM_SWEEP_N:
-        return "N: queries and keys";
-    case SIM_SWEEP_D:
-        return "d: head size";
-    case SIM_SWEEP_SRAM:
-        return "M: SRAM of one SM (KiB)";
-    case SIM_SWEEP_BR:
-        return "Br: rows of a tile (queries)";
-    default:
-        return "Bc: columns of a tile (keys)";
-    }
 }
 
 static const char *x_column(enum sim_sweep_key key)
@@ -196,15 +175,18 @@ static void write_titles(FILE *file, const struct sim_figure *figure)
     fputs("' at screen 0.02,0.893 left noenhanced tc rgb '#404040'\n", file);
     fprintf(file,
             "set label 'Markers: counted, by running the algorithm''s loops. Lines: bounds, with "
-            "constant 1 and M in numbers of %s.' at screen 0.02,0.06 left noenhanced font small "
+            "constant 1 and M in numbers of %s.' at screen 0.02,0.087 left noenhanced font small "
             "tc rgb '#404040'\n",
             fa_dtype_name(problem->dtype));
+    fputs("set label 'Bold dashes, the order of the optimum up to M = Nd: N²d²/M from M = d² on "
+          "(FlashAttention, Theorem 2), N²d/√M below' at screen 0.02,0.055 left noenhanced font "
+          "small tc rgb '#404040'\n",
+          file);
     fprintf(file,
-            "set label 'Theorem 2 is FlashAttention''s, drawn bold where d² ≤ M ≤ Nd; the floor "
-            "holds for M ≥ 2d².%s%s' at screen 0.02,0.027 left noenhanced font small "
-            "tc rgb '#404040'\n",
-            square ? " Square tiles are not the optimum past M = 16d²." : "",
-            masked ? " Both times the share of tiles visited." : "");
+            "set label '(Saha and Ye 2024, Theorem 3.1). The floor holds for M ≥ 2d².%s%s' "
+            "at screen 0.02,0.023 left noenhanced font small tc rgb '#404040'\n",
+            square ? " Square tiles are not it past M = 16d²." : "",
+            masked ? " All times the share of tiles visited." : "");
     for (int a = 0, line = 0; a < FA_ALGORITHMS; a++) {
         if (figure->refused[a] == 0)
             continue;
@@ -212,11 +194,23 @@ static void write_titles(FILE *file, const struct sim_figure *figure)
                 "set label '%s: %d of %d did not fit' at screen %.3f,%.3f left noenhanced "
                 "font small tc rgb '%s'\n",
                 fa_algorithms[a]->name, figure->refused[a], figure->refused[a] + figure->counted[a],
-                RIGHT + 0.02, 0.16 - 0.032 * line++, styles[style_of(a)].colour);
+                SIM_PLOT_RIGHT + 0.028, 0.185 - 0.032 * line++, styles[style_of(a)].colour);
     }
 }
 
-/* A label at the end of each line, tied to it by a stroke where it had to move. */
+/* The root's name inside the plot, on a white ground: other lines may pass there. */
+static void write_root_name(FILE *file, const struct sim_figure *figure)
+{
+    if (isnan(figure->root_x))
+        return;
+    fprintf(file,
+            "set style textbox opaque noborder margins 0.5,0.2\n"
+            "set label 'N²d/√M' at graph %.4f,%.4f left noenhanced front boxed font small\n",
+            figure->root_x, figure->root_y);
+}
+
+/* A label at the end of each line, tied to it by a stroke: by a thin one from where a bound ends
+ * short of the right. */
 static void write_labels(FILE *file, const struct sim_figure *figure)
 {
     for (int i = 0; i < figure->n_labels; i++) {
@@ -228,6 +222,11 @@ static void write_labels(FILE *file, const struct sim_figure *figure)
             label->algorithm >= 0 ? styles[style].colour : curves[label->curve].colour;
         if (label->algorithm < 0 && strcmp(colour, "#8A8A8A") == 0)
             colour = "#606060"; /* letters are thinner than lines */
+        if (label->end < 0.999)
+            fprintf(file,
+                    "set arrow from graph %.4f,%.4f to graph 1.006,%.4f nohead back lw 1 "
+                    "lc rgb '#A0A0A0'\n",
+                    label->end + 0.006, label->line, label->line);
         fprintf(file,
                 "set arrow from graph 1.006,%.4f to graph 1.026,%.4f nohead lw 1.5 lc rgb '%s'\n",
                 label->line, label->text, colour);
@@ -237,121 +236,19 @@ static void write_labels(FILE *file, const struct sim_figure *figure)
     }
 }
 
-/* Ticks of a logarithmic axis: 1, 2, 5, or powers of 10 where those would be too many. */
-static void write_y_ticks(FILE *file, const struct sim_figure *figure)
+static void write_cell(FILE *file, bool shown, double value)
 {
-    static const double mantissa[] = {1, 2, 5};
-    double decades = log10(figure->y_max / figure->y_min);
-    int used = decades > 3.4 ? 1 : 3, stride = (int)ceil(decades / 10);
-    const char *comma = "";
-
-    fputs("set ytics (", file);
-    for (int e = (int)floor(log10(figure->y_min)); e <= (int)ceil(log10(figure->y_max)); e++) {
-        for (int k = 0; k < used; k++) {
-            double value = mantissa[k] * pow(10, e);
-            if (value < figure->y_min || value > figure->y_max || e % stride != 0)
-                continue;
-            fprintf(file, "%s'", comma);
-            if (value >= 1000)
-                write_number(file, llround(value));
-            else
-                fprintf(file, "%.10g", value);
-            fprintf(file, "' %.10g", value);
-            comma = ", ";
-        }
-    }
-    fputs(")\n", file);
-}
-
-/* Powers of two, every other one where they would be too close. */
-static void write_x_ticks(FILE *file, const struct sim_figure *figure)
-{
-    double octaves = log2(figure->x_max / figure->x_min);
-    int stride = (int)ceil(octaves / 9), first = (int)ceil(log2(figure->x_min) - 1e-9);
-    const char *comma = "";
-
-    stride = stride < 1 ? 1 : stride;
-    fputs("set xtics (", file);
-    for (int e = first; e <= (int)floor(log2(figure->x_max) + 1e-9); e += stride) {
-        double value = ldexp(1, e);
-        fprintf(file, "%s'", comma);
-        if (e >= 0)
-            write_number(file, INT64_C(1) << (e < 62 ? e : 62));
-        else
-            fprintf(file, "%.4g", value);
-        fprintf(file, "' %.10g", value);
-        comma = ", ";
-    }
-    /* A range between two powers of two has none: its ends do. */
-    if (*comma == '\0')
-        fprintf(file, "'%.6g' %.10g, '%.6g' %.10g", figure->x_min, figure->x_min, figure->x_max,
-                figure->x_max);
-    fputs(")\n", file);
-}
-
-/* A vertical line at x with its name above, unless a name stands there already. */
-static void write_mark(FILE *file, const struct sim_figure *figure, double x, const char *name,
-                       double *taken, int *n_taken)
-{
-    double width = log(figure->x_max / figure->x_min);
-    double at = log(x / figure->x_min) / width;
-    if (!(at > 0.005 && at < 0.995))
-        return;
-    for (int i = 0; i < *n_taken; i++) {
-        if (fabs(at - taken[i]) < 0.12)
-            return;
-    }
-    taken[(*n_taken)++] = at;
-    fprintf(file,
-            "set arrow from first %.10g,graph 0 to first %.10g,graph 1 nohead back lw 1.5 dt (4,4) "
-            "lc rgb '#B0B0B0'\n"
-            "set label '%s' at first %.10g,graph 1.025 center noenhanced font small "
-            "tc rgb '#606060'\n",
-            x, x, name, x);
-}
-
-static void write_marks(FILE *file, const struct sim_sweep *sweep, const struct sim_figure *figure)
-{
-    const struct fa_problem *problem = &figure->sample->result.problem;
-    double bytes = (double)fa_dtype_bytes(problem->dtype), d = (double)problem->d;
-    double sram = (double)sweep->base.machine.sram_bytes / 1024, taken[3];
-    char name[96];
-    int n = 0;
-
-    if (figure->x != SIM_SWEEP_SRAM)
-        return;
-    snprintf(name, sizeof name, "%s: %.4g KiB", sweep->base.machine.name, sram);
-    if (!strpbrk(name, "'\n"))
-        write_mark(file, figure, sram, name, taken, &n);
-    write_mark(file, figure, bytes * d * d / 1024, "M = d²", taken, &n);
-    write_mark(file, figure, bytes * d * (double)problem->nk / 1024, "M = Nd", taken, &n);
-}
-
-static void write_axes(FILE *file, const struct sim_figure *figure)
-{
-    fprintf(file, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT, RIGHT);
-    fprintf(file, "set bmargin at screen %.3f\nset tmargin at screen %.3f\n", BOTTOM, TOP);
-    fprintf(file,
-            "unset key\nset logscale xy\nset xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n",
-            figure->x_min, figure->x_max, figure->y_min, figure->y_max);
-    fputs("set border 3 lw 1.5 lc rgb '#404040'\nset tics nomirror out scale 0.6\n"
-          "set grid xtics ytics back lw 1 lc rgb '#E4E4E4' dt 1\n",
-          file);
-    write_x_ticks(file, figure);
-    write_y_ticks(file, figure);
-    fprintf(file, "set label '%s' at screen %.4f,0.105 center noenhanced\n", x_words(figure->x),
-            (LEFT + RIGHT) / 2);
-    fprintf(file,
-            "set label '%s%selements read and written, HBM to SRAM and back' at screen "
-            "0.02,%.3f left noenhanced\n",
-            figure->y_unit_name, *figure->y_unit_name ? " " : "", TOP + 0.055);
+    if (shown && isfinite(value))
+        fprintf(file, ",%.10g", value);
+    else
+        fputs(",NaN", file);
 }
 
 static void write_curves(FILE *file, const struct sim_figure *figure)
 {
     fprintf(file,
-            "# x, then in %s elements: Theta where d^2 <= M <= N d, and outside it, floor,\n"
-            "# standard, compulsory\n$bounds << END\n",
+            "# x, then in %s elements: N^2 d^2 / M where d^2 <= M <= N d, and below d^2;\n"
+            "# N^2 d / sqrt(M) up to d^2, floor, standard, compulsory\n$bounds << END\n",
             *figure->y_unit_name ? figure->y_unit_name : "single");
     for (int i = 0; i < SIM_CURVE_POINTS; i++) {
         const struct sim_curve_point *point = &figure->curve[i];
@@ -359,9 +256,11 @@ static void write_curves(FILE *file, const struct sim_figure *figure)
         for (int c = 0; c < SIM_CURVES; c++)
             y[c] = point->y[c] / figure->y_unit;
         fprintf(file, "%.10g", point->x);
-        fprintf(file, point->tight ? ",%.10g,NaN" : ",NaN,%.10g", y[SIM_CURVE_THETA]);
-        for (int c = SIM_CURVE_FLOOR; c < SIM_CURVES; c++)
-            fprintf(file, isfinite(y[c]) ? ",%.10g" : ",NaN", y[c]);
+        write_cell(file, point->tight, y[SIM_CURVE_THETA]);
+        /* Both hold at M = d², where the dashes change. */
+        write_cell(file, !point->tight || isfinite(y[SIM_CURVE_ROOT]), y[SIM_CURVE_THETA]);
+        for (int c = SIM_CURVE_ROOT; c < SIM_CURVES; c++)
+            write_cell(file, true, y[c]);
         fputc('\n', file);
     }
     fputs("END\n", file);
@@ -373,12 +272,10 @@ static void write_plot(FILE *file, const struct sim_figure *figure)
           "    ? column('hbm.read.elements') + column('hbm.write.elements') : NaN\n"
           "plot \\\n",
           file);
-    fprintf(file, "    $bounds using 1:6 with lines lc rgb '%s' %s, \\\n",
-            curves[SIM_CURVE_COMPULSORY].colour, curves[SIM_CURVE_COMPULSORY].line);
-    fprintf(file, "    $bounds using 1:5 with lines lc rgb '%s' %s, \\\n",
-            curves[SIM_CURVE_STANDARD].colour, curves[SIM_CURVE_STANDARD].line);
-    fprintf(file, "    $bounds using 1:4 with lines lc rgb '%s' %s, \\\n",
-            curves[SIM_CURVE_FLOOR].colour, curves[SIM_CURVE_FLOOR].line);
+    /* Columns: x, Theta twice, then the other curves; the first drawn lies below. */
+    for (int c = SIM_CURVES - 1; c >= SIM_CURVE_ROOT; c--)
+        fprintf(file, "    $bounds using 1:%d with lines lc rgb '%s' %s, \\\n", c + 3,
+                curves[c].colour, curves[c].line);
     fprintf(file, "    $bounds using 1:3 with lines lc rgb '%s' dt (12,6) lw 1.2, \\\n",
             curves[SIM_CURVE_THETA].colour);
     fprintf(file, "    $bounds using 1:2 with lines lc rgb '%s' %s", curves[SIM_CURVE_THETA].colour,
@@ -412,10 +309,11 @@ enum fa_status sim_plot_write_script(const struct sim_sweep *sweep,
                        sweep->n_points ? sweep->points[0].message : "it has none");
     sim_figure_make(sweep, x, &figure);
     write_head(file, provenance, stem);
-    write_axes(file, &figure);
+    sim_plot_write_axes(file, &figure);
     write_titles(file, &figure);
     write_labels(file, &figure);
-    write_marks(file, sweep, &figure);
+    write_root_name(file, &figure);
+    sim_plot_write_marks(file, sweep, &figure);
     write_curves(file, &figure);
     write_plot(file, &figure);
     return FA_OK;

@@ -30,9 +30,29 @@ struct sim_precision_method {
  */
 const struct sim_precision_method *sim_precision_methods(int *n);
 
-/* The setting that the table is measured in here: N = 8448, d = 128, 16 heads, 256 rows of each,
- * the profile `outliers`, one thread. The seed is 2: see simulator/README.md on what it decides. */
+/* The setting that the table is measured in here, for each of SIM_PRECISION_SEEDS seeds: N = 8448,
+ * d = 128, 4 heads, 256 rows of each, the profile `outliers`, one thread, seeds from 1 on. */
 struct fa_precision_case sim_precision_setting(void);
+
+enum { SIM_PRECISION_SEEDS = 5 };
+
+/* Over all seeds; rmse is that of all elements together. */
+struct sim_precision_error {
+    struct fa_precision_error all;
+    double least, most; /* the rmse of one seed alone */
+};
+
+/*
+ * fa_precision_measure with `seeds` seeds, setting->seed, setting->seed + 1 and so on, pooled: one
+ * seed decides too much where a few rows make most of the error.
+ * errors[n] by recipe and reference; those not wanted are all zero. Errors: those of
+ * fa_precision_measure; FA_BAD_ARGUMENT for a number of seeds below 1 or a last seed past 2^64 - 1.
+ */
+enum fa_status sim_precision_measure(const struct fa_precision_case *setting, int64_t seeds,
+                                     const struct fa_precision_recipe *recipes, int n,
+                                     const bool wanted[FA_REFERENCE_COUNT],
+                                     struct sim_precision_error (*errors)[FA_REFERENCE_COUNT],
+                                     struct fa_error *error);
 
 #ifdef __cplusplus
 }

@@ -105,11 +105,15 @@ static json_t *check_json(const struct sim_report *report)
     json_t *of[6];
     for (int i = 0; i < 6; i++)
         of[i] = backward ? real(figures[i]) : json_null();
-    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "rows",
-                     (json_int_t)check->rows, "o_max_abs_error", real(check->o.max_abs_error),
+    return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}",
+                     "rows", (json_int_t)check->rows, "o_underflowed",
+                     (json_int_t)check->underflowed, "o_max_abs_error",
+                     real(check->o.max_abs_error),
                      "o_rms_error", real(fa_comparison_rms(&check->o)), "lse_max_abs_error",
                      real(check->lse.max_abs_error), "budget", real(check->o_budget),
                      "lse_budget", real(check->lse_budget),
+                     "gradient_underflowed",
+                     backward ? json_integer(gradients->underflowed) : json_null(),
                      "gradient_rows", backward ? json_integer(gradients->rows) : json_null(),
                      "gradient_keys", backward ? json_integer(gradients->keys) : json_null(),
                      "dq_max_abs_error", of[0], "dk_max_abs_error", of[1], "dv_max_abs_error",
@@ -166,6 +170,7 @@ json_t *sim_report_json(const struct sim_report *report)
         put(object, "machine",
             json_pack("{s:s,s:o}", "name", result->machine.name, "sram_bytes",
                       integer(result->machine.sram_bytes))) &&
+        put(object, "heads_executed", json_integer(result->heads_executed)) &&
         put(object, "hbm", hbm_json(result)) &&
         put(object, "sram", json_pack("{s:o}", "peak_bytes", integer(counters->sram_peak_bytes))) &&
         put(object, "footprint",

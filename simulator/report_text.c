@@ -255,6 +255,19 @@ static void print_gradient(FILE *file, const char *name, const struct fa_compari
     fputc('\n', file);
 }
 
+/* What was left out of the comparison, and why that is no fault (check.h). */
+static void print_underflowed(FILE *file, const char *of, int64_t n)
+{
+    if (n == 0)
+        return;
+    fputs("  NaN      ", file);
+    sim_print_number(file, 0, (uint64_t)n);
+    fprintf(file,
+            " element%s of %s, not compared: an infinite V under a weight that\n"
+            "           underflows to 0, and 0 times infinity is NaN; the oracle has infinity\n",
+            n == 1 ? "" : "s", of);
+}
+
 static void print_gradients(FILE *file, const struct sim_check_gradients *check)
 {
     if (check->sampled)
@@ -265,6 +278,7 @@ static void print_gradients(FILE *file, const struct sim_check_gradients *check)
     print_gradient(file, "dQ", &check->dq, check->dq_budget);
     print_gradient(file, "dK", &check->dk, check->dk_budget);
     print_gradient(file, "dV", &check->dv, check->dv_budget);
+    print_underflowed(file, "the gradients", check->underflowed);
 }
 
 static void print_check(FILE *file, const struct sim_report *report)
@@ -289,6 +303,7 @@ static void print_check(FILE *file, const struct sim_report *report)
             check->o.max_abs_error, check->o_budget, fa_comparison_rms(&check->o));
     fprintf(file, "  LSE      error at most %.3e (budget %.3e)\n", check->lse.max_abs_error,
             check->lse_budget);
+    print_underflowed(file, "O", check->underflowed);
     if (check->o.mismatches > 0 || check->lse.mismatches > 0)
         fprintf(file, "  NaN or infinity on one side only: %" PRId64 " in O, %" PRId64 " in LSE\n",
                 check->o.mismatches, check->lse.mismatches);

@@ -42,8 +42,8 @@ struct sim_sweep_axis {
  *   br=16..128+16          arithmetic
  *   algorithm=standard,flash2
  * A range holds what it reaches up to its end, which is one of its values only if it is met; a
- * geometric one is rounded to whole numbers at each value. K, M and G are allowed in sram (powers
- * of 1024). A value given twice is refused, as is one below 1 or past 2^31 - 1 (sram: 2^63 - 1).
+ * geometric one is rounded to whole numbers at each value. K, M and G are allowed (powers of
+ * 1024). A value given twice is refused, as is one below 1 or past 2^31 - 1 (sram: 2^63 - 1).
  * Errors: FA_BAD_ARGUMENT (what is wrong, and what was expected), FA_NO_MEMORY.
  */
 enum fa_status sim_sweep_axis_parse(const char *text, struct sim_sweep_axis *axis,

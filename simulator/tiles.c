@@ -139,20 +139,34 @@ static double moved(const struct search *search, int64_t br, int64_t bc)
     return sum;
 }
 
+/* The next number of rows worth trying, or 0. */
+static int64_t next_rows(const struct search *search, int64_t unit, int64_t br)
+{
+    int64_t nq = search->problem->nq;
+    if (br >= nq)
+        return 0;
+    if (unit > 1 || search->algorithm == &fa_square_tiling)
+        return least(br + unit, nq);
+    return ceiling(nq, ceiling(nq, br) - 1);
+}
+
+/* Tiles of a head, as a double: only compared. */
+static double count_tiles(const struct search *search, int64_t br, int64_t bc)
+{
+    return (double)ceiling(search->problem->nq, br) * (double)ceiling(search->problem->nk, bc);
+}
+
 /*
  * Every count falls or stays as Bc grows, so each Br is tried with the largest Bc that fits; and
  * depends on Br through ceil(Nq / Br) alone, so the least Br of each such number is enough. (Square
- * tiling's depends on ceil(d / Br) too: every Br is tried.)
+ * tiling's depends on ceil(d / Br) too: every Br is tried.) Returns what the best moves, or -1 if
+ * nothing fits.
  */
-static enum fa_status choose_best(struct search *search, int64_t unit, struct fa_error *error)
+static double find_least(struct search *search, int64_t unit)
 {
-    int64_t nq = search->problem->nq, nk = search->problem->nk;
+    int64_t nk = search->problem->nk;
     double least_moved = -1;
-    if (nq == 0 || nk == 0) {
-        search->tiles.br = search->tiles.bc = 1;
-        return FA_OK;
-    }
-    for (int64_t br = least(unit, nq);;) {
+    for (int64_t br = least(unit, search->problem->nq); br > 0; br = next_rows(search, unit, br)) {
         int64_t bc = greatest(search, br, unit, nk);
         if (bc < 1)
             break;
@@ -163,17 +177,38 @@ static enum fa_status choose_best(struct search *search, int64_t unit, struct fa
             search->tiles.br = br;
             search->tiles.bc = bc;
         }
-        if (br >= nq)
+    }
+    return least_moved;
+}
+
+/* The same candidates: of those that move no more than `most`, the one of the fewest tiles. */
+static void find_fewest(struct search *search, int64_t unit, double most)
+{
+    for (int64_t br = least(unit, search->problem->nq); br > 0; br = next_rows(search, unit, br)) {
+        int64_t bc = greatest(search, br, unit, search->problem->nk);
+        if (bc < 1)
             break;
-        if (unit > 1 || search->algorithm == &fa_square_tiling) {
-            br = least(br + unit, nq);
-        } else {
-            int64_t fewer = ceiling(nq, br) - 1;
-            br = ceiling(nq, fewer);
+        if (count_tiles(search, br, bc) <
+                count_tiles(search, search->tiles.br, search->tiles.bc) &&
+            moved(search, br, bc) <= most) {
+            search->tiles.br = br;
+            search->tiles.bc = bc;
         }
     }
+}
+
+static enum fa_status choose_best(struct search *search, int64_t unit, struct fa_error *error)
+{
+    int64_t nq = search->problem->nq, nk = search->problem->nk;
+    if (nq == 0 || nk == 0) {
+        search->tiles.br = search->tiles.bc = 1;
+        return FA_OK;
+    }
+    double least_moved = find_least(search, unit);
     if (least_moved < 0)
         return nothing_fits(search, least(unit, nq), least(unit, nk), error);
+    if (count_tiles(search, search->tiles.br, search->tiles.bc) > SIM_BEST_TILES)
+        find_fewest(search, unit, least_moved * (1 + SIM_BEST_MORE));
     return FA_OK;
 }
 

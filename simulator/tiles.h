@@ -15,10 +15,19 @@ enum sim_policy {
     SIM_TILES_GIVEN,   /* BRxBC */
     SIM_TILES_PAPER,   /* Bc = ceil(M / 4d), Br = min(Bc, d), M in elements of the dtype */
     SIM_TILES_SQUARE,  /* the largest square that fits */
-    SIM_TILES_BEST,    /* the rectangle that moves the least and fits; ties go to the larger Bc */
+    SIM_TILES_BEST,    /* the rectangle that moves the least and fits; ties go to the larger Bc; see
+                        * SIM_BEST_TILES */
     SIM_TILES_BEST_16, /* the same, both sides multiples of 16 */
     SIM_POLICIES
 };
+
+/*
+ * Where the best rectangle would make more tiles of a head than SIM_BEST_TILES (long sequences, for
+ * which it is one key wide), the choice is, of the rectangles that move at most SIM_BEST_MORE (a
+ * share) more, the one of the fewest tiles: a count takes time by the tile.
+ */
+#define SIM_BEST_TILES 134217728 /* 2^27 */
+#define SIM_BEST_MORE 0.125
 
 struct sim_tile_choice {
     enum sim_policy policy;

@@ -122,6 +122,7 @@ bool sim_trace_append(struct sim_trace *trace, const struct sim_event *event);
 
 const struct sim_trace_header *sim_trace_get_header(const struct sim_trace *trace);
 uint64_t sim_trace_length(const struct sim_trace *trace);
+/* Up to the next multiple of SIM_TRACE_SNAPSHOT the events lie one after the other. */
 const struct sim_event *sim_trace_event(const struct sim_trace *trace, uint64_t index);
 
 /* The state at a position (0 .. length), from the nearest snapshot before it. */

@@ -117,7 +117,7 @@ static const char schema[] =
     "{'schema':'s','problem':{'batch':'i','heads':'i','kv_heads':'i','nq':'i','nk':'i','d':'i',"
     "'dv':'i','scale':'r','causal':'s','window':'wn','dtype':'s','dropout':'dn','blocks':'kn'},"
     "'algorithm':'s','pass':'s',"
-    "'tiles':{'br':'i','bc':'i','policy':'s'},'machine':{'name':'s','sram_bytes':'i'},"
+    "'tiles':{'br':'i','bc':'i','policy':'s'},'machine':{'name':'s','sram_bytes':'i'},'heads_executed':'i',"
     "'hbm':{'read':{'elements':'i','bytes':'i'},'write':{'elements':'i','bytes':'i'},"
     "'by_tensor':'t'},'sram':{'peak_bytes':'i'},'footprint':{'input_bytes':'i',"
     "'output_bytes':'i','extra_bytes':'i'},'flop':{'matmul':'i','exp':'i','other':'i'},"
@@ -126,8 +126,8 @@ static const char schema[] =
     "'standard_elements':'i'},'l2':'ln','time':'mn','provenance':{'version':'s','command':'s','seed':'in',"
     "'threads':'i'}}";
 static const char check_schema[] =
-    "{'rows':'i','o_max_abs_error':'rn','o_rms_error':'rn','lse_max_abs_error':'rn',"
-    "'budget':'rn','lse_budget':'rn','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
+    "{'rows':'i','o_underflowed':'i','o_max_abs_error':'rn','o_rms_error':'rn','lse_max_abs_error':'rn',"
+    "'budget':'rn','lse_budget':'rn','gradient_underflowed':'in','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
     "'dk_max_abs_error':'rn','dv_max_abs_error':'rn','dq_budget':'rn','dk_budget':'rn',"
     "'dv_budget':'rn','pass':'b'}";
 

@@ -437,6 +437,55 @@ static void watched_and_stopped(void **state)
     drop(&sample);
 }
 
+/* One query over two keys, the second of weight exp(-gap) and with an infinite V in column 0. */
+static struct sample over_infinite_value(double gap)
+{
+    struct sample sample = make(fa_problem_make(1, 2, 1), FA_PROFILE_EQUAL);
+    const int64_t row = 0;
+    fa_tensor_free(&sample.v);
+    fa_tensor_free(&sample.o);
+    sample.problem.dv = 2;
+    sample.problem.scale = 1;
+    sample.v = tensor(FA_F32, 1, 1, 2, 2);
+    sample.o = tensor(FA_F32, 1, 1, 1, 2);
+    fa_tensor_set(&sample.q, 0, 0, 0, 0, 1);
+    fa_tensor_set(&sample.k, 0, 0, 0, 0, gap);
+    fa_tensor_set(&sample.k, 0, 0, 1, 0, 0);
+    for (int64_t j = 0; j < 2; j++)
+        for (int64_t c = 0; c < 2; c++)
+            fa_tensor_set(&sample.v, 0, 0, j, c, j == 1 && c == 0 ? (double)INFINITY : 1);
+    answer(&sample, 0, &row, 1);
+    return sample;
+}
+
+/* 0 * inf is NaN in any kernel where the weight underflows; that alone is excused, and said. */
+static void an_underflowed_weight_over_infinity(void **state)
+{
+    (void)state;
+    struct sample sample = over_infinite_value(200);
+    assert_true(isinf(fa_tensor_get(&sample.o, 0, 0, 0, 0)));
+    struct sim_check result = check(&sample);
+    assert_true(result.pass && result.underflowed == 0);
+    fa_tensor_set(&sample.o, 0, 0, 0, 0, (double)NAN);
+    result = check(&sample);
+    assert_true(result.pass && result.underflowed == 1 && result.o.mismatches == 0);
+    /* Not a number where it should be infinite, not a NaN where it should be finite. */
+    fa_tensor_set(&sample.o, 0, 0, 0, 0, 3);
+    result = check(&sample);
+    assert_true(!result.pass && result.underflowed == 0 && result.o.mismatches == 1);
+    fa_tensor_set(&sample.o, 0, 0, 0, 0, (double)NAN);
+    fa_tensor_set(&sample.o, 0, 0, 0, 1, (double)NAN);
+    result = check(&sample);
+    assert_true(!result.pass && result.underflowed == 1 && result.o.mismatches == 1);
+    drop(&sample);
+    /* A weight of 2e-9 does not underflow: the NaN is the algorithm's own. */
+    sample = over_infinite_value(20);
+    fa_tensor_set(&sample.o, 0, 0, 0, 0, (double)NAN);
+    result = check(&sample);
+    assert_true(!result.pass && result.underflowed == 0);
+    drop(&sample);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +495,7 @@ int main(void)
         cmocka_unit_test(sampled_rows),         cmocka_unit_test(samples_and_full),
         cmocka_unit_test(any_number_of_threads), cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(watched_and_stopped),
+        cmocka_unit_test(an_underflowed_weight_over_infinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

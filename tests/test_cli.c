@@ -206,6 +206,19 @@ static void test_completion(void **state)
     expect_completion("flashlab run --profile o", 3, "outliers\n");
     expect_completion("flashlab run --machine rtx", 3, "rtx3090 rtx4090\n");
     expect_completion("flashlab completion f", 2, "fish\n");
+    /* Lists, and an equals sign: a word of its own to bash, or within one. */
+    expect_completion("flashlab count --algorithm standard,flash", 3,
+                      "standard,flash1 standard,flash2\n");
+    expect_completion("flashlab precision --inputs f16,e4m3,bf", 3, "f16,e4m3,bf16\n");
+    expect_completion("flashlab count --causal =", 3, "bottom-right top-left\n");
+    expect_completion("flashlab count --causal = t", 4, "top-left\n");
+    expect_completion("flashlab count --causal=t", 2, "--causal=top-left\n");
+    expect_completion("flashlab count --dtype = b", 4, "bf16\n");
+    expect_completion("flashlab count --causal --kv", 3, "--kv-heads\n");
+    expect_completion("flashlab sweep --vary s", 3, "sram=\n");
+    expect_completion("flashlab sweep --vary algorithm = flash1,st", 5, "flash1,standard\n");
+    expect_completion("flashlab sweep --vary algorithm=flash1,st", 3,
+                      "algorithm=flash1,standard\n");
 }
 
 static int remove_folder(void **state)

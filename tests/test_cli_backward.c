@@ -528,6 +528,41 @@ static int remove_folder(void **state)
     return 0;
 }
 
+static void write_column(const char *name, float first, float second)
+{
+    float values[2] = {first, second};
+    const struct fa_npy array = {
+        .dtype = FA_F32, .rank = 2, .shape = {2, 1}, .data = values};
+    assert_int_equal(fa_npy_write(program_path(name), &array, NULL), FA_OK);
+}
+
+/* Two keys of scores 200 and 0, of which the second has an infinite V: 0 * inf in f32. It is said,
+ * and is no fault; a key whose weight does not underflow gives the infinity itself. */
+static void test_an_infinite_value(void **state)
+{
+    (void)state;
+    program_make_folder("infinite");
+    write_column("infinite/q.npy", 1, 1);
+    write_column("infinite/v.npy", 1, INFINITY);
+    write_column("infinite/do.npy", 1, 1);
+    for (int gap = 20; gap <= 200; gap += 180) {
+        write_column("infinite/k.npy", (float)gap, 0);
+        json_t *list = program_run_json("run --in @infinite --scale 1 --tiles 1x1 --format json "
+                                        "--algorithm standard,flash1,flash2 --pass both", 0);
+        for (size_t i = 0; i < 3; i++) {
+            const json_t *object = json_array_get(list, i);
+            json_expect_integer(object, "check.o_underflowed", gap == 200 ? 2 : 0);
+            json_expect_integer(object, "check.gradient_underflowed", gap == 200 ? 1 : 0);
+            assert_true(json_is_true(json_at(object, "check.pass")));
+        }
+        json_decref(list);
+    }
+    struct program_run run = program_run_line("run --in @infinite --scale 1");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "2 elements of O, not compared: an infinite V under a weight"));
+    program_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_does_not_fit),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_an_infinite_value),
     };
     return cmocka_run_group_tests_name("cli_backward", tests, NULL, remove_folder);
 }

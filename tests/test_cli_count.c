@@ -72,6 +72,20 @@ static void test_count_by_hand(void **state)
     json_expect_integer(object, "hbm.by_tensor.lse.write.elements", 65);
     json_expect_integer(object, "hbm.by_tensor.s.read.elements", 0);
     json_decref(object);
+    /* JSON says too when one head was counted and multiplied, or one group's, or all were run. */
+    static const struct {
+        const char *line;
+        json_int_t executed;
+    } heads[] = {
+        {"count --n 8 --d 4 --heads 6 --batch 2 --format json", 1},
+        {"count --n 8 --d 4 --heads 6 --kv-heads 2 --pass backward --format json", 3},
+        {"run --n 8 --d 4 --heads 6 --batch 2 --format json", 12},
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        object = program_run_json(heads[i].line, 0);
+        json_expect_integer(object, "heads_executed", heads[i].executed);
+        json_decref(object);
+    }
 }
 
 static void test_count_in_words(void **state)

@@ -31,7 +31,7 @@ static void test_table_text(void **state)
         "FlashAttention-3, e4m3     9.1e-03",
         "  no block scales          9.3e-03",
         "  no rotation              2.4e-02",
-        "N = 96, d = 16, 2 heads, 20 rows of each compared; profile outliers, seed 2",
+        "N = 96, d = 16, 2 heads, 20 rows of each compared; profile outliers, seeds 1 to 5",
         "ours: the reference is attention in double on the unrounded inputs",
     };
     struct program_run run = program_run_line(SMALL);
@@ -57,7 +57,8 @@ static void test_table_json(void **state)
         assert_string_equal(json_string_value(json_at(table, "schema")), "flashlab.precision/1");
         assert_string_equal(json_string_value(json_at(table, "reference")), reference);
         json_expect_integer(table, "setting.rows", 20);
-        json_expect_integer(table, "setting.seed", 2);
+        json_expect_integer(table, "setting.seed", 1);
+        json_expect_integer(table, "setting.seeds", 5);
         const json_t *methods = json_at(table, "methods");
         assert_int_equal(json_array_size(methods), 7);
         for (size_t i = 0; i < 7; i++) {
@@ -72,6 +73,51 @@ static void test_table_json(void **state)
         }
         json_decref(table);
     }
+}
+
+/* The error of five seeds is that of their elements together; the range holds each of them. */
+static void test_seeds_are_pooled(void **state)
+{
+    (void)state;
+    enum { METHODS = 7, SEEDS = 5 };
+    double rmse[SEEDS][METHODS], largest[METHODS] = {0};
+    json_t *all = program_run_json(SMALL "--format json", 0);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        char line[128];
+        snprintf(line, sizeof line, SMALL "--format json --seeds 1 --seed %d", seed + 1);
+        json_t *one = program_run_json(line, 0);
+        for (size_t m = 0; m < METHODS; m++) {
+            const json_t *found = json_at(json_array_get(json_at(one, "methods"), m), "unrounded");
+            rmse[seed][m] = real_at(found, "rmse");
+            assert_true(real_at(found, "least") == rmse[seed][m]);
+            assert_true(real_at(found, "most") == rmse[seed][m]);
+            largest[m] = fmax(largest[m], real_at(found, "max_abs_error"));
+        }
+        json_decref(one);
+    }
+    for (size_t m = 0; m < METHODS; m++) {
+        const json_t *pooled = json_at(json_array_get(json_at(all, "methods"), m), "unrounded");
+        double squares = 0, least = INFINITY, most = 0;
+        for (int seed = 0; seed < SEEDS; seed++) {
+            squares += rmse[seed][m] * rmse[seed][m] / SEEDS;
+            least = fmin(least, rmse[seed][m]);
+            most = fmax(most, rmse[seed][m]);
+        }
+        assert_true(most > least);
+        assert_true(fabs(real_at(pooled, "rmse") / sqrt(squares) - 1) < 1e-12);
+        assert_true(real_at(pooled, "least") == least && real_at(pooled, "most") == most);
+        assert_true(real_at(pooled, "max_abs_error") == largest[m]);
+        assert_true(real_at(pooled, "standard_error") > 0);
+    }
+    json_decref(all);
+    /* Where the first seed has the most, too. */
+    all = program_run_json(SMALL "--format json --seed 5 --seeds 2", 0);
+    for (size_t m = 0; m < METHODS; m++) {
+        const json_t *pooled = json_at(json_array_get(json_at(all, "methods"), m), "unrounded");
+        assert_true(real_at(pooled, "most") >= rmse[4][m]);
+        assert_true(real_at(pooled, "least") < real_at(pooled, "most"));
+    }
+    json_decref(all);
 }
 
 static void test_chosen_recipe(void **state)
@@ -163,6 +209,7 @@ static void test_refusals(void **state)
         {"precision --d 96", "bad_argument", "d = 96: the Hadamard rotation needs a power of two"},
         {"precision --n 64 --rows 65", "bad_argument", "65 rows of a head: expected 1 to n = 64"},
         {"precision --heads 0", "bad_argument", "--heads 0: expected 1 or more"},
+        {"precision --seeds 0", "bad_argument", "--seeds 0: expected 1 to 1000000"},
         {"precision file", "bad_argument", "file: expected options only (they begin with --)"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
@@ -177,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_text), cmocka_unit_test(test_table_json),
+        cmocka_unit_test(test_seeds_are_pooled),
         cmocka_unit_test(test_chosen_recipe), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_refusals),
     };

@@ -112,6 +112,27 @@ static void test_files(void **state)
     program_run_free(&run);
 }
 
+/* - is standard output; what else is said goes to the other stream. */
+static void test_csv_on_standard_output(void **state)
+{
+    (void)state;
+    struct program_run bare = program_run("sweep", "--vary", "n=64,1k", NULL);
+    struct program_run run = program_run("sweep", "--vary", "n=64,1k", "--csv", "-", NULL);
+    assert_int_equal(run.status, 0);
+    assert_int_equal(count_lines(run.out), 1 + 2 * 3);
+    assert_memory_equal(run.out, bare.out, 40);
+    assert_int_equal(access("-", F_OK), -1);
+    program_run_free(&bare);
+    program_run_free(&run);
+    if (sim_plot_find_gnuplot(NULL) != FA_OK)
+        return;
+    run = program_run("sweep", "--csv", "-", "--plot", program_path("d.svg"), NULL);
+    assert_int_equal(run.status, 0);
+    assert_int_equal(count_lines(run.out), 1 + 13 * 3);
+    expect_text(run.err, "d.svg: drawn from 39 points");
+    program_run_free(&run);
+}
+
 static void expect_refusal(const char *words, const char *a, const char *b, const char *c,
                            const char *d)
 {
@@ -135,6 +156,19 @@ static void test_refusals(void **state)
     expect_refusal("here n and d vary", "--vary=n=4", "--vary=d=4", "--plot", "x.svg");
     expect_refusal("/no/such", "--csv", "/no/such/x.csv", "--vary", "n=4");
     expect_refusal("/no/such", "--plot", "/no/such/x.svg", NULL, NULL);
+    expect_refusal("expected another file than the figure's", "--csv", program_path("x.svg"),
+                   "--plot", program_path("./x.svg"));
+    expect_refusal("or its script's", "--csv", program_path("y.gp"), "--plot",
+                   program_path("y.svg"));
+    assert_int_equal(access(program_path("x.gp"), F_OK), -1);
+    struct program_run run = program_run("sweep", "--csv", "-", "--format", "json", NULL);
+    assert_int_equal(run.status, 2);
+    expect_text(run.out, "expected one of them on standard output");
+    program_run_free(&run);
+    run = program_run("run", "--n", "8", "--trace", "-", NULL);
+    assert_int_equal(run.status, 2);
+    expect_text(run.err, "--trace: expected a file: standard output is the report's");
+    program_run_free(&run);
 }
 
 static void test_machines(void **state)
@@ -146,11 +180,13 @@ static void test_machines(void **state)
     const struct sim_machine *presets = sim_machine_presets(&n);
     for (int i = 0; i < n; i++)
         expect_text(run.out, presets[i].name);
+    expect_text(run.out, "   2.436\n");
     program_run_free(&run);
 
     run = program_run("machines", "a100", NULL);
     expect_text(run.out, "19 TB/s");
     expect_text(run.out, presets[2].source_sram);
+    expect_text(run.out, "exp        2.436 T/s     108 SMs x 16 a clock");
     expect_text(run.out, "49152 numbers of f32");
     program_run_free(&run);
 
@@ -194,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_agrees_with_count),
         cmocka_unit_test(test_refused_points_are_said),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_csv_on_standard_output),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_machines),
     };

@@ -167,7 +167,14 @@ static void test_state(void **state)
         assert_int_equal(at(object, "position", NULL, NULL), p);
         assert_int_equal(at(object, "sram", "live_bytes", NULL), expected.sram_bytes);
         assert_int_equal(at(object, "flop", "matmul", NULL), expected.counters.flops.matmul);
-        assert_int_equal(json_array_size(json_object_get(object, "on_chip")), live);
+        const json_t *on_chip = json_object_get(object, "on_chip");
+        assert_int_equal(json_array_size(on_chip), live);
+        json_int_t before = -1; /* in the order of addresses */
+        for (size_t i = 0; i < (size_t)live; i++) {
+            json_int_t place = at(json_array_get(on_chip, i), "place", NULL, NULL);
+            assert_true(place > before);
+            before = place;
+        }
         json_decref(object);
     }
     sim_trace_free(trace);

@@ -423,6 +423,10 @@ static void bounds(void **state)
     assert_true(b.compulsory == 4 * 65536);
     assert_true(b.theta == 1024.0 * 1024 * 64 * 64 / 65536);
     assert_true(b.standard == 65536 + 1048576);
+    assert_true(b.root == 1024.0 * 1024 * 64 / 256);
+    b = sim_bounds(&p, 4096 * 4, 0.5); /* M = d^2: where the two orders of the optimum meet */
+    assert_true(b.root == b.theta && b.root == 0.5 * 1024 * 1024);
+    b = sim_bounds(&p, 65536 * 4, 1);
     /* max(4 N d, N^2 d^2 / (M + 2 d^2) - M): here the second is below 0. */
     assert_true(b.floor == b.compulsory);
     b = sim_bounds(&p, 8191 * 4, 1);

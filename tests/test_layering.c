@@ -225,6 +225,13 @@ static void planted_includes(void **state)
            "cuda/a.cu includes \"simulator/memory.h\": cuda/ may use reference/ cuda/ ");
     refuse("reference/a.c", "#include \"port.h\"\n",
            "reference/a.c includes \"port.h\": expected a path from the project's root");
+    accept("lessons/a.c", "#include \"reference/faulty/faulty.h\"\n");
+    accept("reference/faulty/a.c", "#include \"reference/faulty/faulty.h\"\n");
+    refuse("reference/a.c", "#include \"reference/faulty/faulty.h\"\n",
+           "reference/a.c includes \"reference/faulty/faulty.h\": reference/ may use reference/ ");
+    refuse("simulator/a.c", "#include \"reference/faulty/faulty.h\"\n",
+           "simulator/a.c includes \"reference/faulty/faulty.h\": simulator/ may use reference/ "
+           "simulator/ ");
     refuse("elsewhere/a.c", "int a;\n", "elsewhere/a.c is in no room");
     assert_true(source_rules_includes_sdl("#include <SDL2/SDL.h>\n"));
     assert_true(source_rules_includes_sdl("int a;\n# include \"SDL.h\"\n"));

@@ -135,6 +135,23 @@ static void test_each_kind_is_read(void **state)
     assert_false(cli_given(&options.base, "no-such"));
 }
 
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int64_t size;
+    } sizes[] = {{"--size 1k", 1024},        {"--size 2K", 2048},    {"--size 3m", 3 << 20},
+                 {"--size 1M", 1 << 20},     {"--size 1g", 1 << 30}, {"--size=7G", INT64_C(7) << 30},
+                 {"--size 64", 64}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct sample_options options = {.size = -1};
+        struct fa_error error;
+        assert_int_equal(parse(&sample, sizes[i].line, &options.base, &error), FA_OK);
+        assert_int_equal(options.size, sizes[i].size);
+    }
+}
+
 static void test_what_is_left_out_stays(void **state)
 {
     (void)state;
@@ -185,15 +202,15 @@ static void test_refusals(void **state)
          "--integer 18446744073709551617: expected -5 to 100"},
         {"--integer ''", FA_BAD_ARGUMENT, "--integer: expected N, not an empty text"},
         {"--integer", FA_BAD_ARGUMENT, "--integer: expected a value, N after it"},
-        {"--size -1", FA_BAD_ARGUMENT, "--size -1: expected 0 or more; K and M are 1024s"},
-        {"--size 1KK", FA_BAD_ARGUMENT, "--size 1KK: expected 0 or more; K and M are 1024s"},
-        {"--size K", FA_BAD_ARGUMENT, "--size K: expected 0 or more; K and M are 1024s"},
+        {"--size -1", FA_BAD_ARGUMENT, "--size -1: expected 0 or more; K, M and G are powers of 1024"},
+        {"--size 1KK", FA_BAD_ARGUMENT, "--size 1KK: expected 0 or more; K, M and G are powers of 1024"},
+        {"--size K", FA_BAD_ARGUMENT, "--size K: expected 0 or more; K, M and G are powers of 1024"},
         {"--size 9223372036854775808", FA_TOO_LARGE,
-         "--size 9223372036854775808: expected 0 or more, up to 9223372036854775807; K and M are "
-         "1024s"},
+         "--size 9223372036854775808: expected 0 or more, up to 9223372036854775807; K, M and "
+         "G are powers of 1024"},
         {"--size 9007199254740992K", FA_TOO_LARGE,
-         "--size 9007199254740992K: expected 0 or more, up to 9223372036854775807; K and M are "
-         "1024s"},
+         "--size 9007199254740992K: expected 0 or more, up to 9223372036854775807; K, M and "
+         "G are powers of 1024"},
         {"--word pink", FA_BAD_ARGUMENT, "--word pink: expected red, green or blue"},
         {"--word gren", FA_BAD_ARGUMENT,
          "--word gren: expected red, green or blue; did you mean green?"},
@@ -509,6 +526,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_kind_is_read),
+        cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_what_is_left_out_stays),
         cmocka_unit_test(test_help_comes_before_errors),
         cmocka_unit_test(test_refusals),

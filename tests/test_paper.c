@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "simulator/paper.h"
@@ -358,6 +359,31 @@ static void test_handout(void **state)
     assert_int_not_equal(system(command), 0);
 }
 
+/* What gnuplot says of a script that it can't draw is part of the message. */
+static void test_gnuplot_fails(void **state)
+{
+    const char *before = getenv("PATH");
+    char saved[8192], path[9000];
+    (void)state;
+    snprintf(saved, sizeof saved, "%s", before ? before : "");
+    write_text(program_path("gnuplot"), "#!/bin/sh\necho 'told so' >&2\nexit 3\n");
+    assert_int_equal(chmod(program_path("gnuplot"), 0700), 0);
+    snprintf(path, sizeof path, "%s:%s", program_folder(), saved);
+    setenv("PATH", path, 1);
+    struct program_run run = program_run_line("paper table21 --out @failed");
+    setenv("PATH", saved, 1);
+    unlink(program_path("gnuplot"));
+    assert_int_equal(run.status, 2);
+    expect_text(run.err, "paper-table21.svg: gnuplot could not draw");
+    expect_text(run.err, "paper-table21.gp: told so");
+    program_run_free(&run);
+    char *script = program_read_file(program_path("failed/paper-table21.gp"), NULL);
+    expect_text(script, "set output picture");
+    free(script);
+    char *picture = program_read_file(program_path("failed/paper-table21.svg"), NULL);
+    assert_null(picture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_handout),
+        cmocka_unit_test(test_gnuplot_fails),
     };
     return cmocka_run_group_tests_name("paper", tests, make_rows, free_rows);
 }

@@ -105,6 +105,19 @@ static void check_labels(const struct sim_figure *figure, int n)
     }
 }
 
+/* Those that have a point: with N = 64, M is past N d and Theorem 2 says nothing. */
+static int count_curves(const struct sim_figure *figure)
+{
+    int n = 0;
+    for (int c = 0; c < SIM_CURVES; c++) {
+        bool found = false;
+        for (int i = 0; i < SIM_CURVE_POINTS; i++)
+            found = found || isfinite(figure->curve[i].y[c]);
+        n += found;
+    }
+    return n;
+}
+
 static void test_labels(void **state)
 {
     (void)state;
@@ -118,7 +131,7 @@ static void test_labels(void **state)
                   "algorithm=standard,flash1,flash2,fused-save-p", NULL);
         assert_int_equal(sim_plot_check(&grid.sweep, &x, NULL), FA_OK);
         sim_figure_make(&grid.sweep, x, &figure);
-        check_labels(&figure, 8);
+        check_labels(&figure, 4 + count_curves(&figure));
         assert_true(figure.x_min < figure.x_max && figure.y_min < figure.y_max);
         for (int p = 0; p < grid.sweep.n_points; p++) {
             double at = sim_figure_x(&figure, &grid.sweep.points[p]);
@@ -128,6 +141,17 @@ static void test_labels(void **state)
     }
 }
 
+/* Of a curve, in the right column; NULL if it has none there. */
+static const struct sim_figure_label *label_of(const struct sim_figure *figure,
+                                               enum sim_curve curve)
+{
+    for (int i = 0; i < figure->n_labels; i++) {
+        if (figure->label[i].algorithm < 0 && figure->label[i].curve == curve)
+            return &figure->label[i];
+    }
+    return NULL;
+}
+
 /* Where M is large the floor is the compulsory traffic: one label goes up as far as the other goes
  * down. */
 static void test_labels_of_one_line(void **state)
@@ -135,16 +159,11 @@ static void test_labels_of_one_line(void **state)
     (void)state;
     struct grid grid;
     struct sim_figure figure;
-    const struct sim_figure_label *floor_label = NULL, *compulsory = NULL;
     make_grid(&grid, SIM_TILES_BEST, "sram=8K..64K*2", "algorithm=standard", NULL);
     sim_figure_make(&grid.sweep, SIM_SWEEP_SRAM, &figure);
     check_labels(&figure, 5);
-    for (int i = 0; i < figure.n_labels; i++) {
-        if (figure.label[i].algorithm < 0 && figure.label[i].curve == SIM_CURVE_FLOOR)
-            floor_label = &figure.label[i];
-        if (figure.label[i].algorithm < 0 && figure.label[i].curve == SIM_CURVE_COMPULSORY)
-            compulsory = &figure.label[i];
-    }
+    const struct sim_figure_label *floor_label = label_of(&figure, SIM_CURVE_FLOOR);
+    const struct sim_figure_label *compulsory = label_of(&figure, SIM_CURVE_COMPULSORY);
     assert_non_null(floor_label);
     assert_non_null(compulsory);
     assert_true(floor_label->line == compulsory->line);
@@ -165,7 +184,8 @@ static void test_curves_are_the_bounds(void **state)
         uint64_t bytes = (uint64_t)llround(point->x * 1024);
         double m = (double)bytes / 4;
         struct sim_bounds bounds = sim_bounds(&grid.sweep.base.problem, bytes, 1);
-        assert_true(point->y[SIM_CURVE_THETA] == bounds.theta);
+        assert_true(m > 512 * 16 ? isnan(point->y[SIM_CURVE_THETA])
+                                 : point->y[SIM_CURVE_THETA] == bounds.theta);
         assert_true(point->y[SIM_CURVE_COMPULSORY] == bounds.compulsory);
         assert_true(point->y[SIM_CURVE_STANDARD] == bounds.standard);
         assert_true(isnan(bounds.floor) ? isnan(point->y[SIM_CURVE_FLOOR])
@@ -174,23 +194,85 @@ static void test_curves_are_the_bounds(void **state)
     }
     free_grid(&grid);
     /* Causal: the share of visited tiles scales Theta, as it does at the counted points. */
-    make_grid(&grid, SIM_TILES_DEFAULT, "n=64..1024*2", "algorithm=standard,flash2", NULL);
+    make_grid(&grid, SIM_TILES_DEFAULT, "n=1024..16384*2", "algorithm=standard,flash2", NULL);
     sim_sweep_free(&grid.sweep);
+    grid.sweep.base.machine.sram_bytes = 48 * 1024; /* M = Nd at N = 768 */
     grid.sweep.base.problem.causal = FA_CAUSAL_TOP_LEFT;
     assert_int_equal(sim_sweep_run(&grid.sweep, NULL), FA_OK);
     sim_figure_make(&grid.sweep, SIM_SWEEP_N, &figure);
     const struct sim_sweep_point *last = &grid.sweep.points[grid.sweep.n_points - 1];
     double end = figure.curve[SIM_CURVE_POINTS - 1].y[SIM_CURVE_THETA];
-    double n = round(figure.curve[SIM_CURVE_POINTS - 1].x);
-    assert_true(fabs(end / (last->result.bounds.theta * n * n / (1024 * 1024)) - 1) < 1e-9);
-    /* Between 128, where 3 of 4 tiles are visited, and 256 (10 of 16) the share falls. */
+    double n = figure.curve[SIM_CURVE_POINTS - 1].x / 16384;
+    assert_true(fabs(end / (last->result.bounds.theta * n * n) - 1) < 1e-6);
+    /* Between 1024, where 17 of 32 tiles are visited, and 2048 (33 of 64) the share falls. */
     double m = (double)grid.sweep.base.machine.sram_bytes / 4;
     for (int i = 0; i < SIM_CURVE_POINTS; i++) {
-        double x = round(figure.curve[i].x);
+        double x = figure.curve[i].x;
         double share = figure.curve[i].y[SIM_CURVE_THETA] * m / (x * x * 16 * 16);
-        if (x > 130 && x < 250)
-            assert_true(share < 0.75 && share > 0.625);
+        if (x > 1030 && x < 2040)
+            assert_true(share < 17 / 32.0 && share > 33 / 64.0);
     }
+    free_grid(&grid);
+}
+
+/* The optimum: N^2 d / sqrt(M) to the left of M = d^2, N^2 d^2 / M from there to M = N d; at the
+ * corner both, with the same value. */
+static void test_both_sides_of_the_corner(void **state)
+{
+    (void)state;
+    struct grid grid;
+    struct sim_figure figure;
+    const double n = 512, d = 16;
+    int corners = 0, left = 0, right = 0, counted = 0;
+    make_grid(&grid, SIM_TILES_BEST, "sram=100..1M*2", "algorithm=square-tiling,flash2", NULL);
+    sim_figure_make(&grid.sweep, SIM_SWEEP_SRAM, &figure);
+    assert_true(figure.corner[SIM_CORNER_DD] == 1 && figure.corner[SIM_CORNER_ND] == 32);
+    for (int i = 0; i < SIM_CURVE_POINTS; i++) {
+        const struct sim_curve_point *point = &figure.curve[i];
+        double m = floor(round(point->x * 1024) / 4), root = point->y[SIM_CURVE_ROOT];
+        if (m > d * d) {
+            assert_true(isnan(root));
+            right += point->tight;
+            continue;
+        }
+        assert_true(fabs(root / (n * n * d / sqrt(m)) - 1) < 1e-12);
+        corners += point->x == 1;
+        left += point->x < 1;
+        if (point->x == 1)
+            assert_true(point->tight && root == n * n && point->y[SIM_CURVE_THETA] == n * n);
+        else
+            assert_true(!point->tight && root < point->y[SIM_CURVE_THETA]);
+    }
+    assert_int_equal(corners, 1);
+    assert_true(left > 40 && right > 50);
+    /* Theorem 2's line ends at M = N d; a stroke leads to its name. The root's is beside it. */
+    const struct sim_figure_label *theta = label_of(&figure, SIM_CURVE_THETA);
+    assert_non_null(theta);
+    double end = log(32 / figure.x_min) / log(figure.x_max / figure.x_min);
+    assert_true(fabs(theta->end - end) < 1e-9);
+    assert_null(label_of(&figure, SIM_CURVE_ROOT));
+    assert_true(figure.root_x > 0 && figure.root_x < 0.3 && figure.root_y > theta->line);
+    free_grid(&grid);
+    /* Along d the root is at the right, and the floor ends before it; no curve has steps. */
+    make_grid(&grid, SIM_TILES_BEST, "d=16..512*2", "algorithm=flash2", NULL);
+    sim_figure_make(&grid.sweep, SIM_SWEEP_D, &figure);
+    const struct sim_figure_label *root = label_of(&figure, SIM_CURVE_ROOT);
+    const struct sim_figure_label *floor_label = label_of(&figure, SIM_CURVE_FLOOR);
+    assert_non_null(root);
+    assert_non_null(floor_label);
+    assert_true(root->end > 0.999 && floor_label->end < 0.75 && floor_label->end > 0.5);
+    assert_true(isnan(figure.root_x));
+    for (int i = 1; i < SIM_CURVE_POINTS; i++) {
+        const struct sim_curve_point *before = &figure.curve[i - 1], *after = &figure.curve[i];
+        assert_true(after->x > before->x);
+        if (!isfinite(before->y[SIM_CURVE_THETA])) /* M is past N d */
+            continue;
+        counted++;
+        double slope = log(after->y[SIM_CURVE_THETA] / before->y[SIM_CURVE_THETA]) /
+                       log(after->x / before->x);
+        assert_true(fabs(slope - 2) < 1e-6);
+    }
+    assert_true(counted > 60);
     free_grid(&grid);
 }
 
@@ -225,6 +307,9 @@ static void test_script(void **state)
     expect_text(script, "elements read and written, HBM to SRAM and back");
     expect_text(script, "a100: 192 KiB");
     expect_text(script, "'M = d²'");
+    expect_text(script, "'N²d/√M' at graph");
+    expect_text(script, "N²d/√M below");
+    expect_text(script, "Saha and Ye 2024");
     expect_text(script, "size 1600,1000");
     expect_text(script, "set label 'flash1 (K, V outside)'");
     expect_text(script, "set label 'N²d²/M (Theorem 2)'");
@@ -241,11 +326,21 @@ static void test_script(void **state)
     free(script);
     free_grid(&grid);
 
+    /* Powers of ten stand for themselves: no unit beside them. */
+    make_grid(&grid, SIM_TILES_BEST, "n=16..16K*4", "algorithm=standard,flash2", NULL);
+    script = make_script(&grid);
+    expect_text(script, "set label 'elements read");
+    expect_text(script, "'10³' 1000, '10⁴' 10000");
+    assert_null(strstr(script, "illion"));
+    free(script);
+    free_grid(&grid);
+
     make_grid(&grid, SIM_TILES_SQUARE, "n=64..1K*2", "algorithm=standard,flash2", NULL);
     script = make_script(&grid);
     expect_text(script, "d = 16, f32, SRAM 192 KiB, one head. Tiles: square");
-    expect_text(script, "Square tiles are not the optimum past M = 16d²");
+    expect_text(script, "Square tiles are not it past M = 16d²");
     expect_text(script, "column('problem.nq')");
+    expect_text(script, "set label 'thousand elements read");
     assert_null(strstr(script, "'M = d²'"));
     free(script);
     free_grid(&grid);
@@ -415,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_labels_of_one_line),
         cmocka_unit_test(test_curves_are_the_bounds),
+        cmocka_unit_test(test_both_sides_of_the_corner),
         cmocka_unit_test(test_script),
         cmocka_unit_test(test_nothing_to_draw),
         cmocka_unit_test_setup_teardown(test_gnuplot_missing, save_path, restore_path),

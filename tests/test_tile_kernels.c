@@ -1,4 +1,4 @@
-/* The arithmetic on one tile, seen alone: exp, which is our own, and the weights of hidden keys. */
+/* The arithmetic on tiles: exp, which is our own, and what hidden elements must not do. */
 #include "reference/verbs.h" /* before cmocka.h, which has a macro of the name of a port's verb */
 
 #include <stdarg.h>
@@ -11,7 +11,9 @@
 
 #include "reference/algorithm.h"
 #include "reference/plain_port.h"
+#include "reference/profile.h"
 #include "reference/tile_kernels.h"
+#include "simulator/experiment.h"
 
 enum { ROWS = 16, COLUMNS = 512 };
 
@@ -122,11 +124,76 @@ static void special_weights(void **state)
     }
 }
 
+enum { GRADIENTS = 3, LONG = 44, SHORT = 40, HEAD = 5 };
+
+/* dq, dk and dv, one after the other, of a causal problem with nq queries and nk keys; rows
+ * [first, end) of a and b, two of its inputs, hold `value`. Returns where they end. */
+static int64_t gradients_with(const struct fa_algorithm *algorithm, int64_t nq, int64_t nk,
+                              bool of_keys, int64_t first, int64_t end, double value,
+                              float out[GRADIENTS * LONG * HEAD])
+{
+    struct fa_problem problem = fa_problem_make(nq, nk, HEAD);
+    const int64_t queries[4] = {1, 1, nq, HEAD}, keys[4] = {1, 1, nk, HEAD};
+    const int64_t rows[4] = {1, 1, nq, 1};
+    struct fa_tensor q, k, v, o, dout, lse, unused_k, unused_v, d[GRADIENTS];
+    struct sim_result result;
+    int64_t n = 0;
+
+    problem.causal = of_keys ? FA_CAUSAL_TOP_LEFT : FA_CAUSAL_BOTTOM_RIGHT;
+    struct fa_tensor *all[] = {&q, &o, &dout, &d[0], &k, &v, &unused_k, &unused_v, &d[1], &d[2]};
+    for (int t = 0; t < 10; t++)
+        assert_int_equal(fa_tensor_create(all[t], FA_F32, t < 4 ? queries : keys, NULL), FA_OK);
+    assert_int_equal(fa_tensor_create(&lse, FA_F32, rows, NULL), FA_OK);
+    fa_profile_fill(FA_PROFILE_GAUSS, 2, &problem, &dout, &unused_k, &unused_v);
+    fa_profile_fill(FA_PROFILE_GAUSS, 1, &problem, &q, &k, &v);
+    for (int64_t r = first; r < end; r++)
+        for (int64_t c = 0; c < HEAD; c++) {
+            fa_tensor_set(of_keys ? &k : &q, 0, 0, r, c, value);
+            fa_tensor_set(of_keys ? &v : &dout, 0, 0, r, c, value);
+        }
+    struct sim_experiment experiment = {
+        .algorithm = algorithm, .pass = SIM_BOTH, .problem = problem, .mode = SIM_COUNTED,
+        .tiles = {SIM_TILES_GIVEN, 16, 16}, .threads = 1, .q = &q, .k = &k, .v = &v, .o = &o,
+        .lse = &lse, .dout = &dout, .dq = &d[0], .dk = &d[1], .dv = &d[2],
+    };
+    experiment.machine.sram_bytes = 1 << 20;
+    assert_int_equal(sim_experiment_run(&experiment, &result, NULL), FA_OK);
+    for (int t = 0; t < GRADIENTS; t++)
+        for (int64_t r = 0; r < d[t].shape[2]; r++)
+            for (int64_t c = 0; c < HEAD; c++)
+                out[n++] = (float)fa_tensor_get(&d[t], 0, 0, r, c);
+    for (int t = 0; t < 10; t++)
+        fa_tensor_free(all[t]);
+    fa_tensor_free(&lse);
+    return n;
+}
+
+/* Keys past the last query, and queries before the first key, share tiles with others. */
+static void hidden_rows_leave_the_gradients_alone(void **state)
+{
+    static const struct fa_algorithm *const algorithms[] = {&fa_standard, &fa_flash1, &fa_flash2};
+    static const double poison[] = {NAN, INFINITY};
+    static float clean[GRADIENTS * LONG * HEAD], found[GRADIENTS * LONG * HEAD];
+    (void)state;
+    for (int a = 0; a < 3; a++)
+        for (int of_keys = 0; of_keys <= 1; of_keys++) {
+            int64_t nq = of_keys ? SHORT : LONG, nk = of_keys ? LONG : SHORT;
+            int64_t first = of_keys ? SHORT : 0, end = of_keys ? LONG : LONG - SHORT;
+            int64_t n = gradients_with(algorithms[a], nq, nk, of_keys, first, end, 0, clean);
+            for (int p = 0; p < 2; p++) {
+                gradients_with(algorithms[a], nq, nk, of_keys, first, end, poison[p], found);
+                for (int64_t i = 0; i < n; i++)
+                    assert_true(fabsf(found[i] - clean[i]) <= 1e-5F * fmaxf(1, fabsf(clean[i])));
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_right_to_the_last_place_or_so),
         cmocka_unit_test(special_weights),
+        cmocka_unit_test(hidden_rows_leave_the_gradients_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

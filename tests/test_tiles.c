@@ -135,6 +135,26 @@ static void best_is_best(void **state)
         }
 }
 
+/* A long sequence is not cut into columns of one key, whose tiles would take minutes to count. */
+static void best_of_many_tiles(void **state)
+{
+    (void)state;
+    for (int64_t n = 1 << 16; n <= 1 << 22; n *= 4) {
+        struct fa_problem p = fa_problem_make(n, n, 64);
+        struct fa_tiles best = choose(SIM_TILES_BEST, &fa_flash2, &p, 196608);
+        struct fa_tiles tallest = {n == 1 << 16 ? 373 : 374, 1, 1, 1}; /* what moves the least */
+        uint64_t tiles = (uint64_t)((n + best.br - 1) / best.br) *
+                         (uint64_t)((n + best.bc - 1) / best.bc);
+        assert_true(sim_live_bytes(&fa_flash2, &p, &best) <= 196608);
+        assert_true((double)moved(&fa_flash2, &p, &best) <=
+                    1.125 * (double)moved(&fa_flash2, &p, &tallest));
+        if (n == 1 << 16)
+            assert_int_equal(best.bc, 1);
+        else
+            assert_true(best.bc > 8 && tiles < (uint64_t)n * (uint64_t)n / (64 * 60));
+    }
+}
+
 /* The closed form of what must fit is what an execution has on chip at most. */
 static void live_bytes_are_executed(void **state)
 {
@@ -209,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses),       cmocka_unit_test(hand_figures),
         cmocka_unit_test(where_the_rule_fits), cmocka_unit_test(best_is_best),
+        cmocka_unit_test(best_of_many_tiles),
         cmocka_unit_test(live_bytes_are_executed), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

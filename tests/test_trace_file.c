@@ -20,8 +20,8 @@
 
 enum { CAPACITY = 1 << 22, LINES_MAX = 200 };
 
-static char folder[] = "test_trace_file.XXXXXX";
-static char path[64];
+static char folder[256];
+static char path[300];
 
 /* A small file's text as lines, to take apart: line 0 is the header, event e is line e + 1. */
 struct text {
@@ -776,7 +776,7 @@ static void files_and_folders(void **state)
     (void)state;
     struct sim_trace *trace = run(&trace_case_small), *loaded = (struct sim_trace *)state;
     struct fa_error error;
-    char other[96];
+    char other[360];
     struct stat facts;
     snprintf(other, sizeof other, "%s/missing/t.jsonl", folder);
     assert_int_equal(sim_trace_save(trace, other, &error), FA_IO);
@@ -819,7 +819,10 @@ static void files_and_folders(void **state)
 
 static int make_folder(void **state)
 {
+    const char *parent = getenv("TMPDIR");
     (void)state;
+    snprintf(folder, sizeof folder, "%s/flashlab-test-XXXXXX",
+             parent && *parent ? parent : "/tmp");
     if (!mkdtemp(folder))
         return -1;
     snprintf(path, sizeof path, "%s/t.jsonl", folder);

@@ -53,9 +53,11 @@ enum fa_status bench_attention(struct bench *bench, struct fa_error *error);
 enum fa_status bench_count(struct bench *bench, struct fa_error *error);
 enum fa_status bench_trace(struct bench *bench, struct fa_error *error);
 enum fa_status bench_memory(struct bench *bench, struct fa_error *error);
+enum fa_status bench_view(struct bench *bench, struct fa_error *error);
 
 /* Runs that each of them ticks. */
 double bench_attention_runs(const struct bench *bench);
+double bench_view_runs(const struct bench *bench);
 
 /* The BLAS that the peer calls, or NULL: then bench_attention measures no peer. */
 const char *bench_peer_name(void);

@@ -2,7 +2,10 @@
  * flash2 on the CPU, forward and backward: the counting memory against the plain one, and both
  * against what a user would write with a BLAS. Forward: S = sgemm(Q, K^T), softmax with expf,
  * O = sgemm(P, V). Backward, from the same inputs as flash2's: S again, P = expf(S - LSE), and four
- * products; and, for comparison, the same from a P that was kept, which needs N x N memory.
+ * products; and, for comparison, the same from a P that was kept, which needs N x N memory a head.
+ *
+ * A head's backward pass of flash2 is one chain of additions to dQ, so the pass is measured with a
+ * head a thread: flash2 gives each thread a head, the peer each head all threads.
  */
 #include "simulator/cli/bench.h"
 
@@ -18,7 +21,13 @@
 #include <cblas.h>
 #endif
 
-enum { N = 4096, TILE_ROWS = 128, TILE_COLUMNS = 64 };
+enum { N = 4096, MOST_HEADS = 2, SRAM_BYTES = 1 << 20 };
+
+/* Of each pass. K, V, dK and dV stay on chip while the queries pass: many keys, few passes. */
+static const struct sim_tile_choice tile_choices[2] = {
+    {SIM_TILES_GIVEN, 128, 64},
+    {SIM_TILES_GIVEN, 96, 256},
+};
 
 /* Entries of one pass, the peer last. */
 enum { ENTRIES = 3, PEER = 2 };
@@ -33,7 +42,7 @@ struct inputs {
     struct fa_problem problem;
     struct fa_tensor q, k, v, o, dout, dq, dk, dv;
     struct fa_tensor lse;
-    struct fa_tensor s, dp; /* the peer's N x N matrices */
+    struct fa_tensor s, dp; /* the peer's matrices: N x N of each head, and of one */
 };
 
 enum { SMALL = 8 };
@@ -58,11 +67,13 @@ static void free_inputs(struct inputs *in)
 
 static enum fa_status make_inputs(struct inputs *in, int64_t d, struct fa_error *error)
 {
-    const int64_t shape[4] = {1, 1, N, d}, scores[4] = {1, 1, N, N}, rows[4] = {1, 1, N, 1};
+    const int64_t shape[4] = {1, MOST_HEADS, N, d}, rows[4] = {1, MOST_HEADS, N, 1};
+    const int64_t scores[4] = {1, MOST_HEADS, N, N}, one_head[4] = {1, 1, N, N};
     struct fa_tensor *small[SMALL];
     enum fa_status status = FA_OK;
     memset(in, 0, sizeof *in);
     in->problem = fa_problem_make(N, N, d);
+    in->problem.heads = in->problem.kv_heads = MOST_HEADS;
     list_small(in, small);
     for (int t = 0; t < SMALL && status == FA_OK; t++)
         status = fa_tensor_create(small[t], FA_F32, shape, error);
@@ -71,7 +82,7 @@ static enum fa_status make_inputs(struct inputs *in, int64_t d, struct fa_error 
     if (status == FA_OK)
         status = fa_tensor_create(&in->s, FA_F32, scores, error);
     if (status == FA_OK)
-        status = fa_tensor_create(&in->dp, FA_F32, scores, error);
+        status = fa_tensor_create(&in->dp, FA_F32, one_head, error);
     if (status != FA_OK) {
         free_inputs(in);
         return status;
@@ -81,6 +92,19 @@ static enum fa_status make_inputs(struct inputs *in, int64_t d, struct fa_error 
     return FA_OK;
 }
 
+/* The same inputs, the first heads alone. */
+static struct inputs first_heads(const struct inputs *in, int64_t heads)
+{
+    struct inputs part = *in;
+    struct fa_tensor *small[SMALL];
+    list_small(&part, small);
+    part.problem.heads = part.problem.kv_heads = heads;
+    for (int t = 0; t < SMALL; t++)
+        small[t]->shape[1] = heads;
+    part.lse.shape[1] = heads;
+    return part;
+}
+
 static enum fa_status run_flash2(const struct inputs *in, enum sim_pass pass, enum sim_mode mode,
                                  int threads, double *seconds, struct fa_error *error)
 {
@@ -88,7 +112,7 @@ static enum fa_status run_flash2(const struct inputs *in, enum sim_pass pass, en
         .algorithm = &fa_flash2,
         .pass = pass,
         .problem = in->problem,
-        .tiles = {SIM_TILES_GIVEN, TILE_ROWS, TILE_COLUMNS},
+        .tiles = tile_choices[pass == SIM_BACKWARD],
         .mode = mode,
         .threads = threads,
         .q = &in->q,
@@ -102,7 +126,7 @@ static enum fa_status run_flash2(const struct inputs *in, enum sim_pass pass, en
         .dv = &in->dv,
     };
     struct sim_result result;
-    experiment.machine.sram_bytes = 1 << 20;
+    experiment.machine.sram_bytes = SRAM_BYTES;
     enum fa_status status = sim_experiment_run(&experiment, &result, error);
     *seconds = result.seconds;
     return status;
@@ -138,16 +162,24 @@ static void softmax_rows(float *s, int64_t n, int threads)
     }
 }
 
+static float *head_of(const struct fa_tensor *tensor, int64_t head)
+{
+    return (float *)tensor->data + head * tensor->stride[1];
+}
+
 static double peer_forward(const struct inputs *in, int threads)
 {
     int d = (int)in->problem.d;
     double begin = bench_clock();
     openblas_set_num_threads(threads);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, (float)in->problem.scale,
-                in->q.data, d, in->k.data, d, 0, in->s.data, N);
-    softmax_rows(in->s.data, N, threads);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, d, N, 1, in->s.data, N, in->v.data,
-                d, 0, in->o.data, d);
+    for (int64_t head = 0; head < in->problem.heads; head++) {
+        float *s = head_of(&in->s, head);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, (float)in->problem.scale,
+                    head_of(&in->q, head), d, head_of(&in->k, head), d, 0, s, N);
+        softmax_rows(s, N, threads);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, d, N, 1, s, N,
+                    head_of(&in->v, head), d, 0, head_of(&in->o, head), d);
+    }
     return bench_clock() - begin;
 }
 
@@ -164,11 +196,9 @@ static void weights_rows(float *s, const float *lse, int64_t n, int threads)
 }
 
 /* dS = P (dP - rowsum(dO O)), in dP's place. */
-static void ds_rows(const struct inputs *in, int64_t n, int threads)
+static void ds_rows(const float *p, float *dp, const float *o, const float *dout, int64_t n,
+                    int64_t d, int threads)
 {
-    const float *p = in->s.data, *o = in->o.data, *dout = in->dout.data;
-    float *dp = in->dp.data;
-    int64_t d = in->problem.d;
     (void)threads;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads)
@@ -182,26 +212,34 @@ static void ds_rows(const struct inputs *in, int64_t n, int threads)
     }
 }
 
+static void peer_backward_head(const struct inputs *in, int64_t head, bool kept, int threads)
+{
+    const float *q = head_of(&in->q, head), *k = head_of(&in->k, head);
+    const float *v = head_of(&in->v, head), *dout = head_of(&in->dout, head);
+    float *s = head_of(&in->s, head), *dp = in->dp.data;
+    float scale = (float)in->problem.scale;
+    int d = (int)in->problem.d;
+
+    if (!kept) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, scale, q, d, k, d, 0, s, N);
+        weights_rows(s, head_of(&in->lse, head), N, threads);
+    }
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, 1, s, N, dout, d, 0,
+                head_of(&in->dv, head), d);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, 1, dout, d, v, d, 0, dp, N);
+    ds_rows(s, dp, head_of(&in->o, head), dout, N, d, threads);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, d, N, scale, dp, N, k, d, 0,
+                head_of(&in->dq, head), d);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, scale, dp, N, q, d, 0,
+                head_of(&in->dk, head), d);
+}
+
 static double peer_backward(const struct inputs *in, bool kept, int threads)
 {
-    int d = (int)in->problem.d;
-    float scale = (float)in->problem.scale;
     double begin = bench_clock();
     openblas_set_num_threads(threads);
-    if (!kept) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, scale, in->q.data, d,
-                    in->k.data, d, 0, in->s.data, N);
-        weights_rows(in->s.data, in->lse.data, N, threads);
-    }
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, 1, in->s.data, N, in->dout.data,
-                d, 0, in->dv.data, d);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, N, N, d, 1, in->dout.data, d, in->v.data,
-                d, 0, in->dp.data, N);
-    ds_rows(in, N, threads);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, d, N, scale, in->dp.data, N,
-                in->k.data, d, 0, in->dq.data, d);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, N, d, N, scale, in->dp.data, N,
-                in->q.data, d, 0, in->dk.data, d);
+    for (int64_t head = 0; head < in->problem.heads; head++)
+        peer_backward_head(in, head, kept, threads);
     return bench_clock() - begin;
 }
 #else
@@ -251,6 +289,7 @@ static enum fa_status measure(struct bench *bench, const struct inputs *in, bool
                               int threads, struct fa_error *error)
 {
     int entries = entries_of(backward);
+    int heads = (int)in->problem.heads;
     double values[ENTRIES][BENCH_ROUNDS];
     char setting[64];
 
@@ -265,8 +304,8 @@ static enum fa_status measure(struct bench *bench, const struct inputs *in, bool
             if (!bench_tick(bench))
                 return fa_fail(error, FA_CANCELLED, "stopped before the measurement was done");
         }
-    snprintf(setting, sizeof setting, "N %d, d %d, f32, %d thread%s", N, (int)in->problem.d,
-             threads, threads > 1 ? "s" : "");
+    snprintf(setting, sizeof setting, "N %d, d %d, f32, %d head%s, %d thread%s", N,
+             (int)in->problem.d, heads, heads > 1 ? "s" : "", threads, threads > 1 ? "s" : "");
     for (int entry = 0; entry < entries; entry++) {
         bool compared = entries == ENTRIES && entry != PEER;
         bench_add(bench, backward ? "backward" : "forward", entry_names[backward][entry], setting,
@@ -276,6 +315,26 @@ static enum fa_status measure(struct bench *bench, const struct inputs *in, bool
     return FA_OK;
 }
 
+/* Both passes of one head size. The backward pass finds O and LSE of all its heads. */
+static enum fa_status measure_passes(struct bench *bench, const struct inputs *in,
+                                     struct fa_error *error)
+{
+    enum fa_status status = FA_OK;
+    int most = bench->threads < MOST_HEADS ? bench->threads : MOST_HEADS;
+    double unused;
+    for (int threads = 1; status == FA_OK && threads <= most; threads++) {
+        struct inputs part = first_heads(in, 1);
+        status = measure(bench, &part, false, threads, error);
+    }
+    if (status == FA_OK)
+        status = run_flash2(in, SIM_FORWARD, SIM_PLAIN, most, &unused, error);
+    for (int threads = 1; status == FA_OK && threads <= most; threads++) {
+        struct inputs part = first_heads(in, threads);
+        status = measure(bench, &part, true, threads, error);
+    }
+    return status;
+}
+
 enum fa_status bench_attention(struct bench *bench, struct fa_error *error)
 {
     for (size_t h = 0; h < sizeof head_sizes / sizeof *head_sizes; h++) {
@@ -283,10 +342,7 @@ enum fa_status bench_attention(struct bench *bench, struct fa_error *error)
         enum fa_status status = make_inputs(&in, head_sizes[h], error);
         if (status != FA_OK)
             return status;
-        for (int backward = 0; backward <= 1; backward++)
-            for (int threads = 1; status == FA_OK && threads <= 2 && threads <= bench->threads;
-                 threads++)
-                status = measure(bench, &in, backward, threads, error);
+        status = measure_passes(bench, &in, error);
         free_inputs(&in);
         if (status != FA_OK)
             return status;

@@ -43,8 +43,9 @@ static const struct {
     {"memory", bench_memory},
     {"attention", bench_attention},
     {"trace", bench_trace},
+    {"view", bench_view},
 };
-enum { COUNT, MEMORY, ATTENTION, TRACE, BENCHES };
+enum { COUNT, MEMORY, ATTENTION, TRACE, VIEW, BENCHES };
 
 double bench_clock(void)
 {
@@ -184,7 +185,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
         n += chosen(which, b);
     if (n == 0) {
         fa_fail(&error, FA_BAD_ARGUMENT,
-                "'%s': expected attention, count, trace, memory or all", which);
+                "'%s': expected attention, count, trace, memory, view or all", which);
         return cli_fail(command, given.base.format, &error);
     }
     free_the_peer();
@@ -197,6 +198,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
     bench->threads = (int)given.threads;
     bench->watch = &progress.watch;
     bench->total = (chosen(which, ATTENTION) ? bench_attention_runs(bench) : 0) +
+                   (chosen(which, VIEW) ? bench_view_runs(bench) : 0) +
                    (double)(chosen(which, COUNT) + chosen(which, TRACE)) * bench->rounds +
                    chosen(which, MEMORY);
     cli_progress_start(&progress, "measuring");
@@ -218,11 +220,11 @@ extern const struct cli_command cli_bench;
 const struct cli_command cli_bench = {
     .name = "bench",
     .summary = "measure this program's speed, with a BLAS as the peer",
-    .operands = "attention|count|trace|memory|all",
+    .operands = "attention|count|trace|memory|view|all",
     .operands_min = 0,
     .operands_max = 1,
-    .about = "Times flash2 on the CPU against OpenBLAS, a counted tile, a traced event, and the\n"
-             "memory of a long run. Medians and ranges of several rounds, entries in turn.",
+    .about = "Times flash2 on the CPU against OpenBLAS, a counted tile, a traced event, the memory of a\n"
+             "long run, and the visualizer's frames. Medians and ranges of several rounds, entries in turn.",
     .examples = "  flashlab bench attention\n  flashlab bench count --rounds 3",
     .groups = groups,
     .run = run,

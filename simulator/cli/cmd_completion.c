@@ -1,6 +1,7 @@
 /* flashlab completion: shell scripts made from the option tables that parse. */
 #include <string.h>
 
+#include "reference/algorithm.h"
 #include "simulator/cli/options.h"
 
 extern const struct cli_command cli_completion;
@@ -49,16 +50,31 @@ static bool operands_are_words(const struct cli_command *command)
 
 /* ---- bash ---------------------------------------------------------------------------------- */
 
+/* --vary algorithm=A,B: the words that stand for its list. */
+static void print_bash_algorithms(void)
+{
+    fputs("            algorithm=) _flashlab_list '", stdout);
+    for (int i = 0; i < FA_ALGORITHMS; i++)
+        printf("%s%s", i ? " " : "", fa_algorithms[i]->name);
+    fputs("' ;;\n", stdout);
+}
+
 static void print_bash_option(const struct cli_option *option)
 {
     const char *const *words = words_of(option);
-    if (!option->value || option->value_optional)
+    if (!option->value)
         return;
-    printf("            --%s) ", option->name);
+    /* After an equals sign the name has one at its end; an optional value comes in no other way. */
+    if (option->value_optional)
+        printf("            --%s=) ", option->name);
+    else
+        printf("            --%s | --%s=) ", option->name, option->name);
     if (words) {
-        fputs("COMPREPLY=($(compgen -W '", stdout);
+        fputs(option->list ? "_flashlab_list '" : "_flashlab_words '", stdout);
         print_words(words, " ");
-        fputs("' -- \"$word\")) ;;\n", stdout);
+        fputs("' ;;\n", stdout);
+        if (strcmp(option->name, "vary") == 0)
+            print_bash_algorithms();
     } else if (option->kind == CLI_FILE || option->kind == CLI_FOLDER) {
         printf("COMPREPLY=($(compgen -%c -- \"$word\")) ;;\n",
                option->kind == CLI_FOLDER ? 'd' : 'f');
@@ -95,9 +111,27 @@ static void print_bash_command(const struct cli_command *command)
 static void print_bash(void)
 {
     fputs("# bash completion of flashlab: source it, or put it where bash-completion looks.\n"
+          "_flashlab_words()\n"
+          "{\n"
+          "    COMPREPLY=($(compgen -P \"$prefix\" -W \"$1\" -- \"$word\"))\n"
+          "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2> /dev/null\n"
+          "}\n"
+          "_flashlab_list()\n"
+          "{\n"
+          "    [[ $word == *,* ]] && prefix+=${word%,*},\n"
+          "    COMPREPLY=($(compgen -P \"$prefix\" -W \"$1\" -- \"${word##*,}\"))\n"
+          "}\n"
           "_flashlab()\n"
           "{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} prefix=\n"
+          "    # An equals sign is a word of its own, unless COMP_WORDBREAKS lacks it.\n"
+          "    if [[ $word == '=' ]]; then\n"
+          "        word= before+='='\n"
+          "    elif [[ $before == '=' ]]; then\n"
+          "        before=${COMP_WORDS[COMP_CWORD - 2]}=\n"
+          "    elif [[ $word == *=* ]]; then\n"
+          "        before=${word%%=*}= prefix=${word%%=*}= word=${word#*=}\n"
+          "    fi\n"
           "    if ((COMP_CWORD == 1)); then\n"
           "        COMPREPLY=($(compgen -W '",
           stdout);
@@ -154,7 +188,10 @@ static void print_zsh_option(const struct cli_option *option)
     putchar(']');
     if (option->value) {
         printf("%s%s:", option->value_optional ? "::" : ":", option->name);
-        if (words) {
+        if (words && option->list) {
+            printf("_values -s , %s ", option->name);
+            print_zsh_words(words);
+        } else if (words) {
             putchar('(');
             print_zsh_words(words);
             putchar(')');
@@ -235,9 +272,9 @@ static void print_fish_option(const struct cli_command *command, const struct cl
     else if (option->value && !option->value_optional)
         fputs(" -x", stdout);
     if (words) {
-        fputs(" -a '", stdout);
+        fputs(option->list ? " -a '(__fish_append , " : " -a '", stdout);
         print_words(words, " ");
-        putchar('\'');
+        fputs(option->list ? ")'" : "'", stdout);
     }
     fputs(" -d '", stdout);
     print_in_quotes(option->help);

@@ -21,10 +21,10 @@ static void print_figure(int width, double value, double unit)
 
 static void print_table(const struct sim_machine *machines, int n)
 {
-    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s\n", "name", "SRAM/SM", "SMs", "L2", "HBM",
-           "HBM rate", "SRAM rate", "f32", "f16");
-    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s\n\n", "", "KiB", "", "MiB", "GiB", "TB/s", "TB/s",
-           "TFLOP/s", "TFLOP/s");
+    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s %8s\n", "name", "SRAM/SM", "SMs", "L2", "HBM",
+           "HBM rate", "SRAM rate", "f32", "f16", "exp");
+    printf("%-8s %8s %5s %5s %6s %9s %10s %8s %8s %8s\n\n", "", "KiB", "", "MiB", "GiB", "TB/s",
+           "TB/s", "TFLOP/s", "TFLOP/s", "T/s");
     for (int i = 0; i < n; i++) {
         const struct sim_machine *m = &machines[i];
         printf("%-8s", m->name);
@@ -36,12 +36,14 @@ static void print_table(const struct sim_machine *machines, int n)
         print_figure(10, m->sram_bytes_per_second, 1e12);
         print_figure(8, m->f32_flops_per_second, 1e12);
         print_figure(8, m->f16_flops_per_second, 1e12);
+        print_figure(8, m->exp_per_second, 1e12);
         putchar('\n');
     }
     fputs("\nSRAM/SM: on-chip memory of one streaming multiprocessor that tiles may fill: its\n"
           "shared memory and L1 together (h100, h200: what one block of threads may have).\n"
           "HBM: the large memory beside the chip. SRAM rate: of all SMs together.\n"
-          "f32: CUDA cores. f16: tensor cores, dense, f32 accumulation. -: not known.\n\n"
+          "f32: CUDA cores. f16: tensor cores, dense, f32 accumulation. exp: exponentials, by the\n"
+          "special function units. -: not known.\n\n"
           "Where each number is from: flashlab machines NAME\n"
           "Your own machine: flashlab machines a100 --format json > my.json, edit it,\n"
           "                  flashlab count --machine my.json\n",
@@ -68,6 +70,7 @@ static void print_machine(const struct sim_machine *m)
     print_line("SRAM rate", m->sram_bytes_per_second, 1e12, "TB/s", m->source_sram_rate);
     print_line("f32", m->f32_flops_per_second, 1e12, "TFLOP/s", m->source_flops);
     print_line("f16", m->f16_flops_per_second, 1e12, "TFLOP/s", m->source_flops);
+    print_line("exp", m->exp_per_second, 1e12, "T/s", m->source_exp);
     printf("\nSRAM/SM is %" PRIu64 " bytes: %" PRIu64 " numbers of f32, %" PRIu64 " of f16.\n",
            m->sram_bytes, m->sram_bytes / 4, m->sram_bytes / 2);
 }

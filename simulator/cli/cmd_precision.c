@@ -12,7 +12,7 @@ struct precision_options {
     struct cli_options base;
     struct fa_precision_recipe recipe;
     int order, reference, profile;
-    int64_t n, d, heads, rows, seed, threads; /* rows, threads: -1 where not given */
+    int64_t n, d, heads, rows, seed, seeds, threads; /* rows, threads: -1 where not given */
 };
 
 enum { METHODS_MAX = 16 };
@@ -131,14 +131,15 @@ static enum fa_status set_profile(struct cli_options *options, const char *text,
 
 static const struct cli_option recipe_options[] = {
     {.name = "inputs", .value = "FORMAT|Q,K,V", .kind = CLI_OTHER, .set = set_inputs,
-     .words = format_words,
+     .words = format_words, .list = true,
      .help = "f64, f32, tf32, f16, bf16, e4m3 or e5m2, for all three or for each (f16)."},
     {.name = "scores", .value = "FORMAT", .kind = CLI_OTHER, .set = set_scores,
      .words = format_words, .help = "S, rounded before and after it is scaled by 1/sqrt(d) (f32)."},
     {.name = "weights", .value = "FORMAT", .kind = CLI_OTHER, .set = set_weights,
      .words = format_words, .help = "P, before it meets V (as v)."},
     {.name = "accumulate", .value = "FORMAT|S,O", .kind = CLI_OTHER, .set = set_accumulate,
-     .words = format_words, .help = "The sums of Q K^T and of P V, for both or for each (f32)."},
+     .words = format_words, .list = true,
+     .help = "The sums of Q K^T and of P V, for both or for each (f32)."},
     {.name = "output", .value = "FORMAT", .kind = CLI_OTHER, .set = set_output,
      .words = format_words, .help = "O (f16)."},
     {.name = "scale", .value = "none|tensor|block:N", .kind = CLI_OTHER, .set = set_scale,
@@ -166,14 +167,16 @@ static const struct cli_option setting_options[] = {
     {.name = "d", .value = "N", .kind = CLI_INTEGER, .offset = AT(d), .min = 1, .max = INT64_MAX,
      .help = "Head size (128)."},
     {.name = "heads", .value = "N", .kind = CLI_INTEGER, .offset = AT(heads), .min = 1,
-     .max = INT64_MAX, .help = "Heads (16)."},
+     .max = INT64_MAX, .help = "Heads of each seed (4)."},
     {.name = "rows", .value = "N", .kind = CLI_SIZE, .offset = AT(rows), .min = 1,
      .max = INT64_MAX, .help = "Rows of each head that are computed and compared (256, or all)."},
     {.name = "profile", .value = "NAME", .kind = CLI_OTHER, .set = set_profile,
      .list_words = list_profiles,
      .help = "Inputs: gauss, uniform, peaky, outliers, equal, rising, falling, tidy (outliers)."},
     {.name = "seed", .value = "N", .kind = CLI_INTEGER, .offset = AT(seed), .max = INT64_MAX,
-     .help = "Seed of inputs and signs (2)."},
+     .help = "Seed of inputs and signs, the first of several (1)."},
+    {.name = "seeds", .value = "N", .kind = CLI_INTEGER, .offset = AT(seeds), .min = 1,
+     .max = 1000000, .help = "Seeds, one after another: the error is over all of them (5)."},
     {.name = "threads", .value = "N", .kind = CLI_INTEGER, .offset = AT(threads), .min = 1,
      .max = 1024, .help = "Workers, each on a head of its own (the cores that are online)."},
 };
@@ -211,7 +214,7 @@ static void complete_recipe(struct precision_options *options)
 /* In order of the report's methods, of which there are METHODS_MAX at most. */
 static enum fa_status measure(const struct fa_precision_case *wanted,
                               const struct cli_precision_report *report,
-                              struct fa_precision_error (*errors)[FA_REFERENCE_COUNT],
+                              struct sim_precision_error (*errors)[FA_REFERENCE_COUNT],
                               struct fa_error *error)
 {
     struct fa_precision_recipe recipes[METHODS_MAX];
@@ -226,7 +229,8 @@ static enum fa_status measure(const struct fa_precision_case *wanted,
         recipes[i] = report->methods[i].recipe;
     cli_progress_start(&progress, "emulating");
     setting.watch = &progress.watch;
-    status = fa_precision_measure(&setting, recipes, report->n, report->wanted, errors, error);
+    status = sim_precision_measure(&setting, report->seeds, recipes, report->n, report->wanted,
+                                   errors, error);
     cli_progress_end(&progress);
     return status;
 }
@@ -259,6 +263,7 @@ static struct precision_options default_options(const struct fa_precision_case *
                                         .heads = setting->heads,
                                         .rows = -1,
                                         .seed = (int64_t)setting->seed,
+                                        .seeds = SIM_PRECISION_SEEDS,
                                         .threads = -1};
     for (int t = 0; t < 3; t++)
         options.recipe.inputs[t] = FA_FORMAT_F16;
@@ -283,7 +288,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
 {
     struct fa_precision_case setting = sim_precision_setting();
     struct precision_options options = default_options(&setting);
-    struct fa_precision_error errors[METHODS_MAX][FA_REFERENCE_COUNT];
+    struct sim_precision_error errors[METHODS_MAX][FA_REFERENCE_COUNT];
     struct cli_precision_report report = {.setting = &setting, .errors = errors};
     struct fa_error error = {FA_OK, ""};
     int exit_status;
@@ -291,6 +296,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!cli_begin(command, argc, argv, &options.base, &exit_status))
         return exit_status;
     set_setting(&options, &setting);
+    report.seeds = options.seeds;
     complete_recipe(&options);
     struct sim_precision_method chosen = {"chosen", "chosen formats", 0, options.recipe};
     bool chooses = chooses_recipe(&options.base);

@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
@@ -126,8 +127,9 @@ static enum fa_status complete(struct sweep_options *options, struct fa_error *e
 /* A refused point in JSON: what it asked for, and the error. */
 static json_t *refused_json(const struct sim_sweep_point *point, json_t *object)
 {
-    static const char *const counted[] = {"hbm",           "sram",         "footprint",   "flop",
-                                          "tiles_visited", "tiles_masked", "tiles_total", "bounds"};
+    static const char *const counted[] = {
+        "heads_executed", "hbm",          "sram",        "footprint", "flop",
+        "tiles_visited",  "tiles_masked", "tiles_total", "bounds"};
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         json_object_del(object, counted[i]);
     if (point->result.tiles.br == 0) {
@@ -166,6 +168,11 @@ static enum fa_status print_json(const struct sim_sweep *sweep,
     return good ? FA_OK : fa_fail(error, FA_NO_MEMORY, "no memory to print the sweep");
 }
 
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 static enum fa_status write_csv(const struct sim_sweep *sweep,
                                 const struct sim_provenance *provenance, const char *path,
                                 struct fa_error *error)
@@ -200,7 +207,8 @@ static enum fa_status write_outputs(const struct sweep_options *options,
 {
     enum fa_status status = FA_OK;
     bool json = options->problem.base.format == CLI_JSON_FORMAT;
-    if (options->csv)
+    bool csv_file = options->csv && !is_standard_output(options->csv);
+    if (csv_file)
         status = write_csv(sweep, provenance, options->csv, error);
     if (!status && options->plot)
         status = sim_plot_write(sweep, provenance, options->plot, error);
@@ -209,13 +217,28 @@ static enum fa_status write_outputs(const struct sweep_options *options,
     if (json)
         return print_json(sweep, provenance, error);
     say_refused(sweep);
-    if (!options->csv && !options->plot)
-        return sim_sweep_write_csv(sweep, provenance, stdout, error);
-    if (options->csv)
+    bool csv_shown = options->csv ? !csv_file : !options->plot;
+    if (csv_file)
         printf("%s: %d points\n", options->csv, sweep->n_points);
     if (options->plot)
-        printf("%s: drawn from %d points, with its .csv and .gp beside it\n", options->plot,
-               sweep->n_points - sweep->n_refused);
+        fprintf(csv_shown ? stderr : stdout,
+                "%s: drawn from %d points, with its .csv and .gp beside it\n", options->plot,
+                sweep->n_points - sweep->n_refused);
+    return csv_shown ? sim_sweep_write_csv(sweep, provenance, stdout, error) : FA_OK;
+}
+
+/* The files of a figure: its own, and what stays beside it. The CSV may be the same as --csv's,
+ * which has the same content. */
+static enum fa_status check_collisions(const char *csv, const char *plot, struct fa_error *error)
+{
+    char script[4096];
+    size_t stem = strlen(plot) - strlen(".svg");
+    if ((size_t)snprintf(script, sizeof script, "%.*s.gp", (int)stem, plot) >= sizeof script)
+        return fa_fail(error, FA_BAD_ARGUMENT, "--plot: expected a path of less than 4096 bytes");
+    if (cli_same_file(csv, plot) || cli_same_file(csv, script))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "--csv %s: expected another file than the figure's or its script's (--plot "
+                       "%s)", csv, plot);
     return FA_OK;
 }
 
@@ -225,7 +248,11 @@ static enum fa_status check_outputs(const struct sweep_options *options,
 {
     enum sim_sweep_key x;
     enum sim_picture format;
-    enum fa_status status = options->csv ? cli_file_check(options->csv, error) : FA_OK;
+    bool shown = options->csv && is_standard_output(options->csv);
+    enum fa_status status = options->csv && !shown ? cli_file_check(options->csv, error) : FA_OK;
+    if (!status && shown && options->problem.base.format == CLI_JSON_FORMAT)
+        status = fa_fail(error, FA_BAD_ARGUMENT,
+                         "--csv - and --format json: expected one of them on standard output");
     if (status || !options->plot)
         return status;
     status = sim_plot_format(options->plot, &format, error);
@@ -233,6 +260,8 @@ static enum fa_status check_outputs(const struct sweep_options *options,
         status = sim_plot_check(sweep, &x, error);
     if (!status)
         status = cli_file_check(options->plot, error);
+    if (!status && options->csv && !shown)
+        status = check_collisions(options->csv, options->plot, error);
     return status;
 }
 
@@ -293,11 +322,14 @@ static int run(const struct cli_command *command, int argc, char **argv)
     return exit_status;
 }
 
+static const char *const vary_words[] = {"n=", "d=", "sram=", "br=", "bc=", "algorithm=", NULL};
+
 static const struct cli_option sweep_group_options[] = {
     {.name = "vary",
      .value = "KEY=LIST|RANGE",
      .kind = CLI_OTHER,
      .set = set_vary,
+     .words = vary_words,
      .repeatable = true,
      .help = "KEY is n, d, sram, br, bc or algorithm. LIST: 16K,64K,192K. RANGE: A..B*F (each F "
              "times the one before) or A..B+S. Given several times, all combinations are counted."},
@@ -305,7 +337,8 @@ static const struct cli_option sweep_group_options[] = {
      .value = "FILE",
      .kind = CLI_FILE,
      .offset = offsetof(struct sweep_options, csv),
-     .help = "Write the table there (standard output, if no figure is asked for)."},
+     .help = "Write the table there, or with - to standard output, where it goes if no figure is "
+             "asked for."},
     {.name = "plot",
      .value = "F.svg|F.png",
      .kind = CLI_FILE,

@@ -11,22 +11,38 @@
 static enum fa_status refuse_number(int64_t min, int64_t max, bool size, enum fa_status status,
                                     struct fa_error *error)
 {
-    const char *units = size ? "; K and M are 1024s" : "";
+    const char *units = size ? "; K, M and G are powers of 1024" : "";
     if (max == INT64_MAX)
         return fa_fail(error, status, "expected %" PRId64 " or more%s%s", min,
                        status == FA_TOO_LARGE ? ", up to 9223372036854775807" : "", units);
     return fa_fail(error, status, "expected %" PRId64 " to %" PRId64 "%s", min, max, units);
 }
 
-/* Reads an integer with `size` one of K or M after it, or refuses the text. */
+/* What a letter after a size multiplies it by, as with --sram: 1 for any other. */
+static int64_t unit_of(char letter)
+{
+    switch (letter) {
+    case 'k':
+    case 'K':
+        return INT64_C(1) << 10;
+    case 'm':
+    case 'M':
+        return INT64_C(1) << 20;
+    case 'g':
+    case 'G':
+        return INT64_C(1) << 30;
+    default:
+        return 1;
+    }
+}
+
+/* Reads an integer with `size` one of K, M or G after it, or refuses the text. */
 static enum fa_status parse_number(const char *text, int64_t min, int64_t max, bool size,
                                    int64_t *out, struct fa_error *error)
 {
     bool negative = *text == '-';
     const char *digits = text + negative, *end = digits + strspn(digits, "0123456789");
-    int64_t value = 0, unit = 1;
-    if (size && (*end == 'K' || *end == 'M'))
-        unit = *end == 'K' ? 1024 : 1024 * 1024;
+    int64_t value = 0, unit = size ? unit_of(*end) : 1;
     if (end == digits || end[unit > 1] != '\0')
         return refuse_number(min, max, size, FA_BAD_ARGUMENT, error);
     for (const char *at = digits; at < end; at++) {

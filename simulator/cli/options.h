@@ -44,7 +44,7 @@ struct cli_options {
 enum cli_kind {
     CLI_FLAG,    /* bool, no value */
     CLI_INTEGER, /* int64_t from min to max */
-    CLI_SIZE,    /* the same with K or M, powers of 1024, after it */
+    CLI_SIZE,    /* the same with K, M or G, powers of 1024, after it */
     CLI_TEXT,    /* const char *, any but the empty text */
     CLI_FILE,    /* the same: a path */
     CLI_FOLDER,  /* the same: a path of a folder */
@@ -62,6 +62,7 @@ struct cli_option {
     const char *const *words; /* ended by NULL */
     const char *const *(*list_words)(void); /* the same where they are not constant; or NULL */
     bool value_optional;      /* --name or --name=VALUE, of CLI_OTHER alone */
+    bool list;                /* several of the words may be given, with commas between */
     bool repeatable;          /* may be given more than once, of CLI_OTHER alone */
     /* Reads text (NULL where the optional value was left out) into the command's struct. The
      * error says what was expected ("expected 1 or more"); the parser puts the option before it. */

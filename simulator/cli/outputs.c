@@ -29,18 +29,41 @@ enum fa_status cli_folder_make(const char *path, struct fa_error *error)
     return FA_OK;
 }
 
-enum fa_status cli_file_check(const char *path, struct fa_error *error)
+/* The folder of a path, "." without one; the path is shorter than 4096 bytes. */
+static void folder_of(const char *path, char folder[4096])
 {
-    char folder[4096] = ".";
-    struct stat facts;
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + (slash == path) : 0;
+    memcpy(folder, length > 0 ? path : ".", length > 0 ? length : 1);
+    folder[length > 0 ? length : 1] = '\0';
+}
+
+bool cli_same_file(const char *a, const char *b)
+{
+    const char *name_a = strrchr(a, '/') ? strrchr(a, '/') + 1 : a;
+    const char *name_b = strrchr(b, '/') ? strrchr(b, '/') + 1 : b;
+    char folder[2][4096];
+    struct stat facts[2];
+    if (strcmp(name_a, name_b) != 0 || strlen(a) >= sizeof folder[0] ||
+        strlen(b) >= sizeof folder[0])
+        return false;
+    folder_of(a, folder[0]);
+    folder_of(b, folder[1]);
+    return stat(folder[0], &facts[0]) == 0 && stat(folder[1], &facts[1]) == 0 &&
+           facts[0].st_dev == facts[1].st_dev && facts[0].st_ino == facts[1].st_ino;
+}
+
+enum fa_status cli_file_check(const char *path, struct fa_error *error)
+{
+    char folder[4096];
+    struct stat facts;
+    if (strcmp(path, "-") == 0)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "expected a file: standard output is the report's (./- is a file of that "
+                       "name)");
     if (strlen(path) + 32 >= sizeof folder)
         return fa_fail(error, FA_BAD_ARGUMENT, "expected a path of less than 4064 bytes");
-    if (length > 0) {
-        memcpy(folder, path, length);
-        folder[length] = '\0';
-    }
+    folder_of(path, folder);
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return fa_fail(error, FA_IO, "%s: is not a regular file: it is not written over", path);
     if (access(folder, W_OK | X_OK) != 0)

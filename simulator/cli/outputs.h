@@ -17,8 +17,11 @@ extern "C" {
 enum fa_status cli_folder_make(const char *path, struct fa_error *error);
 
 /* FA_IO if no file can be put at path: its folder is missing or can't be written in, or something
- * other than a file stands there. */
+ * other than a file stands there. FA_BAD_ARGUMENT for "-": reports go to standard output. */
 enum fa_status cli_file_check(const char *path, struct fa_error *error);
+
+/* True if the two paths name one file, whether or not it exists: the same name in one folder. */
+bool cli_same_file(const char *a, const char *b);
 
 /*
  * Writes folder/name: the tensor, contiguous in the layout, with the last `rank` axes of the

@@ -169,7 +169,7 @@ static enum fa_status set_profile(struct cli_options *options, const char *text,
 
 static const struct cli_option problem_options[] = {
     {.name = "algorithm", .value = "NAME[,NAME...]", .kind = CLI_OTHER, .set = set_algorithms,
-     .list_words = list_algorithms,
+     .list_words = list_algorithms, .list = true,
      .help = "standard, flash1 (K/V outside), flash2 (Q outside), fused-save-p or square-tiling "
              "(forward alone, for M < d^2); several make one table with ratios (flash2)."},
     {.name = "pass", .value = "forward|backward|both", .kind = CLI_WORD, .offset = AT(pass),
@@ -184,7 +184,7 @@ static const struct cli_option problem_options[] = {
      .max = INT64_MAX,
      .help = "K/V heads, a divisor of the query heads: grouped or multi-query (as heads)."},
     {.name = "n", .value = "N", .kind = CLI_SIZE, .offset = AT(n), .max = INT64_MAX,
-     .help = "Queries and keys: the sequence's length (1024). 64K is 65536."},
+     .help = "Queries and keys: the sequence's length (1024). 64K or 64k is 65536, 1M 1048576."},
     {.name = "nq", .value = "N", .kind = CLI_SIZE, .offset = AT(nq), .max = INT64_MAX,
      .help = "Queries, with --nk in place of --n."},
     {.name = "nk", .value = "N", .kind = CLI_SIZE, .offset = AT(nk), .max = INT64_MAX,

@@ -152,11 +152,10 @@ json_t *cli_trace_state_json(const struct sim_trace *trace, uint64_t position)
     bool good = object && on_chip;
 
     sim_trace_seek(trace, position, &state);
-    for (int id = 0; id < FA_TENSORS && good; id++) {
-        if (state.on_chip[id].live)
-            good = json_array_append_new(
-                       on_chip, resident_json((enum fa_tensor_id)id, &state.on_chip[id])) == 0;
-    }
+    enum fa_tensor_id ids[FA_TENSORS];
+    int n_live = cli_trace_residents(&state, ids);
+    for (int i = 0; i < n_live && good; i++)
+        good = json_array_append_new(on_chip, resident_json(ids[i], &state.on_chip[ids[i]])) == 0;
     good = good &&
            json_object_set_new(object, "schema", json_string("flashlab.trace-state/1")) == 0 &&
            json_object_set_new(object, "position", integer(position)) == 0 &&

@@ -189,6 +189,21 @@ static void print_resident(FILE *file, enum fa_tensor_id id, const struct sim_re
     putc('\n', file);
 }
 
+int cli_trace_residents(const struct sim_state *state, enum fa_tensor_id ids[FA_TENSORS])
+{
+    int n = 0;
+    for (int id = 0; id < FA_TENSORS; id++) {
+        int at = n;
+        if (!state->on_chip[id].live)
+            continue;
+        for (; at > 0 && state->on_chip[ids[at - 1]].place > state->on_chip[id].place; at--)
+            ids[at] = ids[at - 1];
+        ids[at] = (enum fa_tensor_id)id;
+        n++;
+    }
+    return n;
+}
+
 void cli_trace_print_state(FILE *file, const struct sim_trace *trace, uint64_t position)
 {
     const struct sim_trace_header *header = sim_trace_get_header(trace);
@@ -212,8 +227,8 @@ void cli_trace_print_state(FILE *file, const struct sim_trace *trace, uint64_t p
     if (state.sram_bytes > 0)
         fprintf(file, "  %8s %8s  %-7s %-15s %s\n", "at byte", "bytes", "tile", "room for",
                 "holds");
-    for (int id = 0; id < FA_TENSORS; id++) {
-        if (state.on_chip[id].live)
-            print_resident(file, (enum fa_tensor_id)id, &state.on_chip[id]);
-    }
+    enum fa_tensor_id ids[FA_TENSORS];
+    int n_live = cli_trace_residents(&state, ids);
+    for (int i = 0; i < n_live; i++)
+        print_resident(file, ids[i], &state.on_chip[ids[i]]);
 }

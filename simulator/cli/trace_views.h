@@ -28,6 +28,9 @@ void cli_trace_print_summary(FILE *file, const struct cli_trace_summary *summary
 /* One event as a line; `index` is its place in the trace, from 0. */
 void cli_trace_print_event(FILE *file, const struct sim_trace *trace, uint64_t index);
 
+/* The tiles on chip, in the order of their addresses; returns how many. */
+int cli_trace_residents(const struct sim_state *state, enum fa_tensor_id ids[FA_TENSORS]);
+
 /* The state after the first `position` events. */
 void cli_trace_print_state(FILE *file, const struct sim_trace *trace, uint64_t position);
 

@@ -1,0 +1,149 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "simulator/cli/view_runs.h"
+
+const char *cli_word(const struct cli_words *words, int index)
+{
+    return words->bytes + words->at[index];
+}
+
+static enum fa_status add(struct cli_words *words, const char *word, struct fa_error *error)
+{
+    size_t size = strlen(word) + 1;
+    if (words->n == CLI_VIEW_WORDS || size > sizeof words->bytes - words->used)
+        return fa_fail(error, FA_TOO_LARGE,
+                       "the options are too long: expected at most %d of them and %d bytes",
+                       CLI_VIEW_WORDS, CLI_VIEW_WORD_BYTES);
+    memcpy(words->bytes + words->used, word, size);
+    words->at[words->n++] = words->used;
+    words->used += size;
+    return FA_OK;
+}
+
+static bool is_named(const char *word, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, n) == 0 &&
+           (word[2 + n] == '\0' || word[2 + n] == '=');
+}
+
+enum fa_status cli_words_set(struct cli_words *words, const char *name, const char *value,
+                             struct fa_error *error)
+{
+    struct cli_words made = {.n = 0};
+    char word[1200];
+    enum fa_status status = FA_OK;
+    for (int i = 0; i < words->n && status == FA_OK; i++)
+        if (!is_named(cli_word(words, i), name))
+            status = add(&made, cli_word(words, i), error);
+    if (value && (size_t)snprintf(word, sizeof word, "--%s%s%s", name, *value ? "=" : "", value) >=
+                     sizeof word)
+        status = fa_fail(error, FA_TOO_LARGE, "--%s: a value of more than 1000 bytes", name);
+    if (value && status == FA_OK)
+        status = add(&made, word, error);
+    if (status == FA_OK)
+        *words = made;
+    return status;
+}
+
+bool cli_words_have(const struct cli_words *words, const char *name)
+{
+    for (int i = 0; i < words->n; i++)
+        if (is_named(cli_word(words, i), name))
+            return true;
+    return false;
+}
+
+/* The options that describe a run: what `view` takes from `run`. */
+static const struct cli_group *const groups[] = {
+    &cli_problem_group, &cli_sparse_group, &cli_machine_group, &cli_input_group, NULL,
+};
+
+static const struct cli_command run_options = {.name = "view", .operands = "", .groups = groups};
+
+/* The option that the word names, NULL where there is none. */
+static const struct cli_option *find_option(const char *word)
+{
+    for (const struct cli_group *const *group = groups; *group; group++)
+        for (int i = 0; i < (*group)->n_options; i++)
+            if (is_named(word, (*group)->options[i].name))
+                return &(*group)->options[i];
+    return NULL;
+}
+
+enum fa_status cli_words_take(int argc, char **argv, struct cli_words *words,
+                              struct fa_error *error)
+{
+    enum fa_status status = FA_OK;
+    for (int i = 1; i < argc && status == FA_OK; i++) {
+        const struct cli_option *option = find_option(argv[i]);
+        if (!option)
+            continue;
+        const char *value = strchr(argv[i], '=');
+        if (value)
+            value++;
+        else if (option->value && !option->value_optional && i + 1 < argc)
+            value = argv[++i];
+        status = cli_words_set(words, option->name, value ? value : "", error);
+    }
+    return status;
+}
+
+enum fa_status cli_words_parse(struct cli_words *words, struct cli_problem *options,
+                               struct fa_error *error)
+{
+    char *argv[CLI_VIEW_WORDS + 2] = {(char *)run_options.name};
+    for (int i = 0; i < words->n; i++)
+        argv[i + 1] = words->bytes + words->at[i];
+    *options = cli_problem_defaults;
+    return cli_parse(&run_options, words->n + 1, argv, &options->base, error);
+}
+
+/* The next word of the text, NULL at its end. */
+static enum fa_status next_word(const char **text, char *word, size_t size, bool *found,
+                                struct fa_error *error)
+{
+    size_t n = 0;
+    char quote = 0;
+    *text += strspn(*text, " \t\n");
+    *found = **text != '\0';
+    for (; **text && (quote || !strchr(" \t\n", **text)); (*text)++) {
+        if (**text == quote)
+            quote = 0;
+        else if (!quote && (**text == '\'' || **text == '"'))
+            quote = **text;
+        else if (n + 1 < size)
+            word[n++] = **text;
+        else
+            return fa_fail(error, FA_TOO_LARGE, "a word of more than %zu bytes", size);
+    }
+    word[n] = '\0';
+    return quote ? fa_fail(error, FA_BAD_ARGUMENT, "expected a closing %c", quote) : FA_OK;
+}
+
+enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct fa_error *error)
+{
+    char word[1024], value[1024];
+    bool found;
+    enum fa_status status = next_word(&text, word, sizeof word, &found, error);
+    while (status == FA_OK && found) {
+        const struct cli_option *option = find_option(word);
+        char *given = strchr(word, '=');
+        if (!option)
+            return fa_fail(error, FA_BAD_ARGUMENT, "%s: expected options of a run, as in "
+                                                   "\"--algorithm flash1\"", word);
+        snprintf(value, sizeof value, "%s", given ? given + 1 : "");
+        if (!given && option->value && !option->value_optional) {
+            status = next_word(&text, value, sizeof value, &found, error);
+            if (status == FA_OK && !found)
+                status = fa_fail(error, FA_BAD_ARGUMENT, "--%s: expected a value, %s after it",
+                                 option->name, option->value);
+        }
+        if (status == FA_OK)
+            status = cli_words_set(words, option->name, value, error);
+        if (status == FA_OK)
+            status = next_word(&text, word, sizeof word, &found, error);
+    }
+    return status;
+}

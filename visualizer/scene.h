@@ -1,0 +1,94 @@
+/*
+ * The scene: a frame to a draw list. A pure function; it knows no window and no time. Each region has its
+ * function and its file; all of them draw inside their box and add the hits of what can be clicked.
+ */
+#ifndef VIEW_SCENE_H
+#define VIEW_SCENE_H
+
+#include "visualizer/layout.h"
+#include "visualizer/parts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the region functions share: made once a frame by view_scene. */
+struct view_scene {
+    const struct view_frame *frame;
+    struct view_layout layout;
+    struct view_moment moment[2];
+    int runs; /* 0: a message alone; 2: compare */
+};
+
+/* What the region functions share, for a frame: also what a click is looked up in. */
+void view_scene_make(struct view_scene *scene, const struct view_frame *frame);
+
+/* The whole frame. The list is cleared first. */
+void view_scene(struct view_draw *draw, const struct view_frame *frame);
+
+/* ---- the cross ------------------------------------------------------------------------------------- */
+
+/*
+ * Where a tensor's matrix and its tiles lie in HBM's box and on the bench, for everything that has to hit
+ * or point at them: the same arithmetic draws them. False: it has no place there (or is not on chip).
+ */
+bool view_hbm_matrix(const struct view_scene *scene, int which, enum fa_tensor_id id,
+                     struct view_box *box);
+bool view_hbm_tile(const struct view_scene *scene, int which, enum fa_tensor_id id, int64_t row,
+                   int64_t column, struct view_box *box); /* tile indices of view_run_tiling */
+bool view_hbm_cell(const struct view_scene *scene, int which, enum fa_tensor_id id, int64_t row,
+                   int64_t column, struct view_box *box);
+bool view_bench_tile(const struct view_scene *scene, int which, enum fa_tensor_id id,
+                     struct view_box *box); /* the slot, also before its tile is on chip */
+bool view_bench_cell(const struct view_scene *scene, int which, enum fa_tensor_id id, int64_t row,
+                     int64_t column, struct view_box *box); /* of the tile, from 0 */
+
+/* The cell under a point of HBM or of the bench, of either run. False: none. */
+bool view_cell_at(const struct view_scene *scene, float x, float y, struct view_cell *cell);
+
+void view_scene_hbm(struct view_draw *draw, const struct view_scene *scene, int which);   /* scene_hbm.c */
+void view_scene_lanes(struct view_draw *draw, const struct view_scene *scene, int which); /* scene_lanes.c */
+void view_scene_sram(struct view_draw *draw, const struct view_scene *scene, int which);  /* scene_sram.c: bench, capacity bar, checks */
+void view_scene_flight(struct view_draw *draw, const struct view_scene *scene, int which); /* scene_flight.c: the event in flight, on VIEW_FLIGHT */
+void view_scene_card(struct view_draw *draw, const struct view_scene *scene); /* scene_card.c: the cell card, on VIEW_POPUP */
+
+/* ---- the frame round it ------------------------------------------------------------------------------ */
+
+void view_scene_bar(struct view_draw *draw, const struct view_scene *scene);      /* scene_bar.c: menu, title, chips and their lists, Save, Theme, ? */
+void view_scene_heading(struct view_draw *draw, const struct view_scene *scene, int which); /* scene_bar.c: of a compared run */
+void view_scene_sentence(struct view_draw *draw, const struct view_scene *scene); /* scene_sentence.c */
+void view_scene_track(struct view_draw *draw, const struct view_scene *scene);    /* scene_track.c: time line and buttons */
+/* The place on the track at x: landed events; with compare, where two clocks share it, 0..1 of the work. */
+uint64_t view_track_event(const struct view_scene *scene, float x);
+double view_track_share(const struct view_scene *scene, float x);
+void view_scene_help(struct view_draw *draw, const struct view_scene *scene);     /* scene_help.c: the sheet of keys and signs */
+void view_scene_message(struct view_draw *draw, const struct view_scene *scene);  /* scene_message.c: empty, wrong, running */
+
+/* ---- panels: each draws into `box`, below the tabs that view_scene_panel draws ------------------------ */
+
+void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, struct view_box box,
+                      enum view_panel panel, bool second); /* scene_panel.c: tabs, then one of these */
+void view_panel_code(struct view_draw *draw, const struct view_scene *scene, struct view_box box);    /* panel_code.c */
+void view_panel_traffic(struct view_draw *draw, const struct view_scene *scene, struct view_box box); /* panel_traffic.c */
+void view_panel_plot(struct view_draw *draw, const struct view_scene *scene, struct view_box box);    /* panel_plot.c */
+void view_panel_check(struct view_draw *draw, const struct view_scene *scene, struct view_box box);   /* panel_check.c */
+
+/* ---- the other stages, in place of the cross: scene->layout.stage -------------------------------------- */
+
+void view_stage_row(struct view_draw *draw, const struct view_scene *scene);    /* stage_row.c */
+void view_stage_scale(struct view_draw *draw, const struct view_scene *scene);  /* stage_scale.c */
+void view_stage_plot(struct view_draw *draw, const struct view_scene *scene);   /* stage_plot.c */
+void view_stage_mask(struct view_draw *draw, const struct view_scene *scene);   /* stage_mask.c */
+void view_stage_bits(struct view_draw *draw, const struct view_scene *scene);   /* stage_bits.c */
+void view_stage_waves(struct view_draw *draw, const struct view_scene *scene);  /* stage_waves.c */
+void view_stage_errors(struct view_draw *draw, const struct view_scene *scene); /* stage_errors.c */
+
+/* The tile of the mask editor under a point: what painting with the pointer held down toggles. False outside
+ * of it, and where there is nothing to paint. */
+bool view_mask_tile_at(const struct view_scene *scene, float x, float y, int64_t *row,
+                       int64_t *column); /* stage_mask.c */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

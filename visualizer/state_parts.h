@@ -1,0 +1,70 @@
+/*
+ * The inside of struct view_state, for the files that make it: state.c (what it owns, time), state_runs.c
+ * (runs and their options), state_actions.c (what an action does), state_keys.c and state_pointer.c (what an input does).
+ */
+#ifndef VIEW_STATE_PARTS_H
+#define VIEW_STATE_PARTS_H
+
+#include "visualizer/clock.h"
+#include "visualizer/plot_points.h"
+#include "visualizer/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { VIEW_EDIT_TEXT = 64 };
+
+struct view_state {
+    struct view_host host;
+    struct view_frame frame;
+    struct view_draw draw;
+    bool dirty; /* the list is older than the frame */
+    bool quits;
+
+    uint64_t step_target; /* a step is on its way to there; UINT64_MAX: none */
+    double note_left;     /* milliseconds until the note goes */
+
+    const char *pressed; /* a copy of the label held down, in pressed_text */
+    char pressed_text[160];
+    enum view_action held; /* VIEW_SCRUB or VIEW_BLOCK while the pointer is down on it */
+    bool shift_held;       /* scrubs on events */
+    uint8_t paint;         /* what the mask editor paints while held */
+    bool cell_cursor;      /* arrows move the cell */
+
+    char edit[VIEW_EDIT_TEXT];
+    char title[128];
+    uint8_t *blocks; /* the mask editor's, Tr x Tc; NULL: none painted */
+
+    struct view_plot plot;
+    bool plot_on; /* it belongs to the run on screen */
+
+    bool (*pump)(void *context);
+    void *pump_context;
+    double pump_time; /* milliseconds since the last call */
+    bool cancelled;
+};
+
+/* state_runs.c */
+void view_state_note(struct view_state *state, const char *text);
+void view_state_rerun(struct view_state *state);        /* with frame.options as they are now */
+void view_state_reset_view(struct view_state *state);   /* after another run came */
+void view_state_choose(struct view_state *state, int chip, const char *value);
+void view_state_remedy(struct view_state *state, enum view_remedy remedy);
+bool view_state_plot_wanted(const struct view_state *state);
+void view_state_plot_step(struct view_state *state);
+
+/* state.c */
+const struct view_run *view_state_leader(const struct view_state *state, int *which);
+void view_state_follow(struct view_state *state, int leader); /* the other run keeps together */
+
+/* state_keys.c, state_pointer.c */
+bool view_state_key(struct view_state *state, const struct view_input *input);
+bool view_state_pointer(struct view_state *state, const struct view_input *input);
+void view_state_open_field(struct view_state *state, int chip); /* -1: go to */
+void view_state_close_all(struct view_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
