@@ -354,7 +354,7 @@ enum fa_status sim_closed_form(const struct fa_algorithm *algorithm,
         count_square_tiling(&c, problem, &s, tiles);
     else if (algorithm == &fa_flash1)
         count_flash1(&c, problem, &s, &v);
-    else if (algorithm == &fa_flash2)
+    else if (!algorithm->stores_weights) /* flash2's loops, whatever its update is */
         count_flash2(&c, problem, &s, &v);
     else
         count_fused_save_p(&c, problem, &s, &v);

@@ -16,16 +16,17 @@ static const char libc[] =
 /* Who may include what, the first line that fits a path. "*": anything. */
 static const struct room {
     const char *path;
-    const char *system; /* besides libc */
-    const char *own;    /* paths from the root, each a folder */
-    const char *except[2]; /* folders of those */
+    const char *system;    /* besides libc */
+    const char *own;       /* paths from the root, each a folder */
+    const char *except[2]; /* folders in those */
 } rooms[] = {
     {"reference/faulty/", "", " reference/ ", {NULL}},
     {"reference/", "", " reference/ ", {"reference/faulty/"}},
     {"simulator/cli/", "*", "*", {NULL}},
     {"simulator/", " jansson.h ", " reference/ simulator/ ",
      {"simulator/cli/", "reference/faulty/"}},
-    {"lessons/", " jansson.h md4c.h yaml.h ", " reference/ simulator/ lessons/ ", {"simulator/cli/"}},
+    {"lessons/", " jansson.h md4c.h yaml.h ", " reference/ simulator/ lessons/ ",
+     {"simulator/cli/"}},
     {"visualizer/", "*", " reference/ simulator/ lessons/ visualizer/ ", {"simulator/cli/"}},
     {"cuda/", "*", " reference/ cuda/ ", {"reference/faulty/"}},
     {"tests/", "*", "*", {NULL}},

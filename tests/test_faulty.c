@@ -1,7 +1,7 @@
 /*
  * The faulty updates: which probe shows which fault, and at which tile, as faulty.h has it; the
- * check of a forward pass rejects each and passes the healthy one; and nothing but values tells them
- * from flash2.
+ * check of a forward pass rejects each and passes the healthy one; and nothing but values tells
+ * them from flash2.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ enum { RANDOM, EQUAL, RISING, FALLING, ONE_TILE };
 enum { A, B, C, D, E, F };
 enum { N_MOST = 70, D_MOST = 16, TILES_MOST = 4 };
 
-/* ---- one run ------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 /* A problem of one batch with its inputs, a run on it, and what was seen of head 0. */
 struct work {
@@ -160,7 +160,7 @@ static void run_probe(struct work *work, int probe, const struct fa_algorithm *a
     sim_trace_free(trace);
 }
 
-/* ---- what the probes show ------------------------------------------------------------------------ */
+/* ---- what the probes show -------------------------------------------------------------------- */
 
 static bool exposed(const struct work *work)
 {
@@ -273,7 +273,7 @@ static void the_check_rejects_each(void **state)
     }
 }
 
-/* ---- in numbers ---------------------------------------------------------------------------------- */
+/* ---- in numbers ------------------------------------------------------------------------------ */
 
 static void expect_near(double got, double expected, const char *what)
 {
@@ -287,7 +287,7 @@ static void equal_scores_in_numbers(void **state)
     static const struct {
         double on_chip[TILES_MOST], stored, lse;
     } expected[FA_FAULTY] = {
-        [A] = {{1, 1.5, 1.5 + 1 / 3., 25 / 12.}, 25 / 12., 20.1588831}, /* 2.0833; LSE: 16 + ln 64 */
+        [A] = {{1, 1.5, 1.5 + 1 / 3., 25 / 12.}, 25 / 12., 20.1588831}, /* 16 + ln 64 */
         [B] = {{1, 1, 1, 1}, 1, 20.1588831},
         [C] = {{1, 1, 1, 1}, 1, 20.1588831},
         [D] = {{1, 1, 1, 1}, 1 / 64., 20.1588831},
@@ -308,8 +308,8 @@ static void equal_scores_in_numbers(void **state)
     }
 }
 
-/* Rising scores: what A does at a tile is nearly gone at the end. l after tile j is s times a sum of
- * powers of e^-4, s the sum of one tile, since 16 steps of 1/4 are one tile. */
+/* Rising scores: what A does at a tile is nearly gone at the end. l is in units of one tile's sum;
+ * a tile of 16 steps of 1/4 raises m by 4. */
 static void rising_scores_hide_a(void **state)
 {
     static struct work work;
@@ -356,13 +356,14 @@ static void the_mutants_give_the_same(void **state)
     }
 }
 
-/* ---- like a real algorithm ----------------------------------------------------------------------- */
+/* ---- like a real algorithm ------------------------------------------------------------------- */
 
 enum { SHAPES = 5 };
 
 static struct fa_problem shape(int which, enum fa_dtype dtype)
 {
-    static const uint8_t visit[5 * 4] = {1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0};
+    static const uint8_t visit[5 * 4] = {1, 0, 1, 0, 0, 1, 1, 1, 0, 0,
+                                          0, 0, 1, 1, 1, 1, 0, 0, 1, 0};
     static const struct fa_block_mask blocks = {8, 13, 5, 4, visit};
     struct fa_problem problem = fa_problem_make(37, 45, 11);
     problem.dtype = dtype;
@@ -405,8 +406,8 @@ static void the_healthy_one_is_right_everywhere(void **state)
         }
 }
 
-/* Counts all shapes alike, with data and without; the trace has flash2's events. `divides` says that
- * the last step is flash2's too; else it costs a division an element less. */
+/* Counts are flash2's, with data and without, and so are the events of the trace. `divides` says
+ * that the last step is flash2's too; else it costs a division an element less. */
 static void looks_like_flash2(const struct fa_algorithm *algorithm, int which, bool divides)
 {
     static struct work work, model;
@@ -462,7 +463,8 @@ static void values_do_not_depend_on_the_port(void **state)
     struct fa_problem problem = shape(2, FA_F32);
     (void)state;
     for (int f = 0; f <= FA_FAULTY; f++) {
-        const struct fa_algorithm *algorithm = f < FA_FAULTY ? fa_faulty_algorithms[f] : &fa_healthy;
+        const struct fa_algorithm *algorithm =
+            f < FA_FAULTY ? fa_faulty_algorithms[f] : &fa_healthy;
         make_work(&one, &problem, FA_PROFILE_GAUSS);
         make_work(&other, &problem, FA_PROFILE_GAUSS);
         struct sim_experiment first = experiment_of(&one, algorithm, 8, 13);

@@ -31,9 +31,9 @@ struct easel {
 
 static void easel_open_font(struct easel *easel, float scale, enum view_font font)
 {
-    assert_int_equal(view_canvas_open((int)(W * scale), (int)(H * scale), scale, font,
-                                      &easel->canvas, NULL),
-                     FA_OK);
+    assert_int_equal(
+        view_canvas_open((int)(W * scale), (int)(H * scale), scale, font, &easel->canvas, NULL),
+        FA_OK);
     view_draw_open(&easel->draw, view_canvas_face(easel->canvas), &black);
 }
 
@@ -82,6 +82,14 @@ static double light(const struct easel *easel)
     return sum;
 }
 
+static bool row_light(const struct easel *easel, int y)
+{
+    bool any = false;
+    for (int x = 0; x < easel->picture.width; x++)
+        any = any || pixel(easel, x, y) > 0x400000;
+    return any;
+}
+
 static void assert_near(double a, double b, double tolerance)
 {
     if (!(fabs(a - b) <= tolerance))
@@ -125,15 +133,19 @@ static void fills(void **state)
     view_fill(&easel.draw, view_box_make(60, 0, 0.1f, 10), white);
     view_fill(&easel.draw, view_box_make(70, 0, 0, 10), white);
     view_fill(&easel.draw, view_box_make(-1e9f, 70, 2e9f, 1e9f), green);
+    view_fill(&easel.draw, view_box_make(100, 65, 20, 10), view_fade(white, 0.5));
     easel_draw(&easel);
+    assert_near(pixel(&easel, 110, 68) & 255, 128, 1); /* over black, and two rows on over green */
+    assert_int_equal(pixel(&easel, 110, 72) >> 8 & 255, 255);
     assert_pixel(&easel, 5, 40, 0xff0000);
+    assert_pixel(&easel, 5, 24, pixel(&easel, 5, 5));
     assert_near(pixel(&easel, 5, 5) & 255, 128, 1);
     assert_int_equal(pixel(&easel, 5, 5) >> 16, 255);
     assert_pixel(&easel, 60, 5, 0xffffff);
     assert_pixel(&easel, 61, 5, 0);
     assert_pixel(&easel, 70, 5, 0);
     assert_pixel(&easel, 0, 69, 0);
-    assert_pixel(&easel, W - 1, 70, 0x00ff00);
+    assert_pixel(&easel, W - 30, 70, 0x00ff00);
     easel_close(&easel);
 }
 
@@ -197,14 +209,14 @@ static void dashes(void **state)
     (void)state;
     struct easel easel;
     easel_open(&easel);
-    view_frame_dashed(&easel.draw, view_box_make(10, 10, 50, 32), 1, 5, 4, white);
+    view_frame_dashed(&easel.draw, view_box_make(10, 10, 48, 32), 1, 5, 4, white);
     easel_draw(&easel);
-    assert_fills_exactly(&easel, 10, 10, 60, 42);
-    assert_near(light(&easel), (2 * 50 + 2 * 32) * 5 / 9.0, 14);
+    assert_fills_exactly(&easel, 10, 10, 58, 42);
+    assert_near(light(&easel), 2 * 6 * 5 + 2 * 4 * 5 - 4, 1e-6);
     for (int i = 0; i < 5; i++) { /* all corners have whole dashes */
         assert_pixel(&easel, 10 + i, 10, 0xffffff);
-        assert_pixel(&easel, 59 - i, 10, 0xffffff);
-        assert_pixel(&easel, 59, 41 - i, 0xffffff);
+        assert_pixel(&easel, 57 - i, 10, 0xffffff);
+        assert_pixel(&easel, 57, 41 - i, 0xffffff);
         assert_pixel(&easel, 10, 41 - i, 0xffffff);
     }
     assert_pixel(&easel, 16, 10, 0);
@@ -321,6 +333,7 @@ static void images(void **state)
     struct easel easel;
     easel_open(&easel);
     view_fill(&easel.draw, view_box_make(0, 0, 60, 60), green);
+    view_fill(&easel.draw, view_box_make(0, 25, 60, 35), red);
     struct view_color *cells = view_image(&easel.draw, view_box_make(10, 10, 30, 20), 3, 2);
     assert_non_null(cells);
     for (int i = 0; i < 6; i++)
@@ -330,11 +343,12 @@ static void images(void **state)
     for (int y = 0; y < 20; y++)
         for (int x = 0; x < 30; x++) {
             uint32_t cell = (uint32_t)(y / 10 * 3 + x / 10);
-            assert_pixel(&easel, 10 + x, 10 + y, cell == 4 ? 0x00ff00 : cell * 10 << 16 | 0x0101);
+            uint32_t below = y < 15 ? 0x00ff00 : 0xff0000;
+            assert_pixel(&easel, 10 + x, 10 + y, cell == 4 ? below : cell * 10 << 16 | 0x0101);
         }
     assert_pixel(&easel, 9, 10, 0x00ff00);
     assert_pixel(&easel, 40, 10, 0x00ff00);
-    assert_pixel(&easel, 10, 30, 0x00ff00);
+    assert_pixel(&easel, 10, 30, 0xff0000);
     /* More cells than pixels: each pixel has the cell of its middle. */
     easel_clear(&easel);
     cells = view_image(&easel.draw, view_box_make(0, 0, 10, 1), 50, 1);
@@ -371,6 +385,13 @@ static void clips_and_layers(void **state)
     assert_pixel(&easel, 45, 55, 0x00ff00); /* a popup lies over all, though it was added first */
     assert_pixel(&easel, 0, 75, 0xffffff);
     easel_clear(&easel);
+    view_clip(&easel.draw, view_box_make(10, 10, 20, 20)); /* never taken back */
+    easel.draw.layer = VIEW_POPUP;
+    view_fill(&easel.draw, view_box_make(0, 0, W, H), white);
+    easel_draw(&easel);
+    assert_near(light(&easel), W * H, 0);
+    easel_clear(&easel);
+    easel.draw.layer = VIEW_BASE;
     view_clip(&easel.draw, view_box_make(10, 10, 0, 0)); /* nothing is left */
     view_fill(&easel.draw, view_box_make(0, 0, W, H), white);
     view_text(&easel.draw, 0, 0, VIEW_LEFT, view_type_make(VIEW_SANS, 28, white), "WWW");
@@ -457,7 +478,7 @@ static void deterministic(void **state)
     easel_close(&other);
 }
 
-/* ---- fonts -------------------------------------------------------------------------------------------- */
+/* ---- fonts ----------------------------------------------------------------------------------- */
 
 static void write_file(const char *folder, const char *name, const char *words)
 {
@@ -481,8 +502,8 @@ static const char words[] = "Load K[2]: 0.368 ℓ";
 static float draw_words(struct easel *easel, enum view_font font, enum view_style style)
 {
     easel_open_font(easel, 1, font);
-    float width = view_text(&easel->draw, 2, 2, VIEW_LEFT, view_type_make(style, 12, white), "%s",
-                            words);
+    float width =
+        view_text(&easel->draw, 2, 2, VIEW_LEFT, view_type_make(style, 12, white), "%s", words);
     easel_draw(easel);
     return width;
 }
@@ -512,7 +533,8 @@ static void without_fonts_the_built_in_face_draws(void **state)
     rmdir(folder);
 }
 
-/* Where DejaVu is, it measures what it draws, and a sign that a font lacks is drawn all the same. */
+/* Where DejaVu is, it measures what it draws, and a sign that a font lacks is drawn all the same.
+ * */
 static void system_fonts(void **state)
 {
     (void)state;
@@ -525,6 +547,19 @@ static void system_fonts(void **state)
     easel_close(&system);
     if (!here)
         skip();
+    int tops[2], bottoms[2]; /* both faces stand on one line */
+    for (int font = 0; font < 2; font++) {
+        easel_open_font(&sign, 1, font ? VIEW_FONT_SYSTEM : VIEW_FONT_BUILTIN);
+        view_text(&sign.draw, 10, 10, VIEW_LEFT, view_type_make(VIEW_SANS, 28, white), "HHH");
+        easel_draw(&sign);
+        for (tops[font] = 0; !row_light(&sign, tops[font]);)
+            tops[font]++;
+        for (bottoms[font] = H - 1; !row_light(&sign, bottoms[font]);)
+            bottoms[font]--;
+        easel_close(&sign);
+    }
+    assert_near(tops[0], tops[1], 1);
+    assert_near(bottoms[0], bottoms[1], 1);
     for (int style = 0; style < VIEW_STYLES; style++) {
         easel_open_font(&sign, 1, VIEW_FONT_SYSTEM);
         struct view_type type = view_type_make((enum view_style)style, 14, white);
@@ -532,8 +567,8 @@ static void system_fonts(void **state)
         easel_draw(&sign);
         assert_true(width > 3 && light(&sign) > 5);
         float whole = view_text_width(&sign.draw, type, "aℓb");
-        float parts = view_text_width(&sign.draw, type, "a") + width +
-                      view_text_width(&sign.draw, type, "b");
+        float parts =
+            view_text_width(&sign.draw, type, "a") + width + view_text_width(&sign.draw, type, "b");
         assert_near(whole, parts, 3);
         easel_clear(&sign);
         view_text(&sign.draw, 3, 10, VIEW_LEFT, type, "\xff\xe2\x84 \xc3"); /* broken bytes */
@@ -543,7 +578,7 @@ static void system_fonts(void **state)
     }
 }
 
-/* ---- refusals, windows -------------------------------------------------------------------------------- */
+/* ---- refusals, windows ----------------------------------------------------------------------- */
 
 static void refusals(void **state)
 {
@@ -588,8 +623,8 @@ static enum fa_status start(void *context, const struct view_face *face, float w
 static void a_window_opens_and_closes(void **state)
 {
     (void)state;
-    struct view_window_options options = {.width = 640, .height = 400, .start = start,
-                                          .most_milliseconds = 100};
+    struct view_window_options options = {
+        .width = 640, .height = 400, .start = start, .most_milliseconds = 100};
     struct fa_error error = {0};
     setenv("SDL_VIDEODRIVER", "dummy", 1);
     assert_true(view_window_possible(NULL));

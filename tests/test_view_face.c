@@ -1,4 +1,5 @@
-/* The built-in face: it reads any bytes, has every sign that the visualizer says, and measures what it draws. */
+/* The built-in face: it reads any bytes, has every sign that the visualizer says, and measures what
+ * it draws. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,10 +38,10 @@ static void whole_and_broken_bytes(void **state)
     assert_reads("ü", 2, 0xfc, 2);
     assert_reads("ℓ", 3, 0x2113, 3);
     assert_reads("\xf0\x9f\x98\x80", 4, 0x1f600, 4);
-    assert_reads("\xe2\x84", 2, REPLACEMENT, 1);         /* cut off */
-    assert_reads("\xe2\x84z", 3, REPLACEMENT, 1);        /* broken off */
-    assert_reads("\x80", 1, REPLACEMENT, 1);             /* a follower first */
-    assert_reads("\xc0\xaf", 2, REPLACEMENT, 1);         /* longer than need be */
+    assert_reads("\xe2\x84", 2, REPLACEMENT, 1);  /* cut off */
+    assert_reads("\xe2\x84z", 3, REPLACEMENT, 1); /* broken off */
+    assert_reads("\x80", 1, REPLACEMENT, 1);      /* a follower first */
+    assert_reads("\xc0\xaf", 2, REPLACEMENT, 1);  /* longer than need be */
     assert_reads("\xe0\x80\xaf", 3, REPLACEMENT, 1);
     assert_reads("\xed\xa0\x80", 3, REPLACEMENT, 1);     /* half of a pair */
     assert_reads("\xf4\x90\x80\x80", 4, REPLACEMENT, 1); /* past the last one */
@@ -103,7 +104,8 @@ static char *read_source(const char *name)
     return text;
 }
 
-/* The visualizer's sources have signs beyond ASCII in their texts alone, and in comments about them. */
+/* The visualizer's sources have signs beyond ASCII in their texts alone, and in comments about
+ * them. */
 static void every_sign_of_the_sources_has_a_glyph(void **state)
 {
     (void)state;
@@ -181,7 +183,8 @@ static void lines(void **state)
     }
 }
 
-/* Each glyph draws something of its own: no two of those a reader must tell apart are the same picture. */
+/* Each glyph draws something of its own: no two of those a reader must tell apart are the same
+ * picture. */
 static void glyphs_differ(void **state)
 {
     (void)state;

@@ -393,7 +393,7 @@ static void what_answers_is_covered(void **state)
     view_count_text(now.counters.read[FA_K] * 4, text);
     panel_count(&view_case_tidy, VIEW_PLOT_SRAM, 99);
     frame.plot = &panel_plot;
-    for (int p = VIEW_PANEL_TRAFFIC; p < VIEW_PANELS; p++) {
+    for (int p = VIEW_PANEL_TRAFFIC; p < VIEW_PANEL_LESSON; p++) {
         frame.panel = (enum view_panel)p;
         panel_case(&frame);
         assert_true(view_case_says(&panel_draw, "?"));

@@ -21,7 +21,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static void check_frame(struct view_frame *frame)
 {
-    for (int p = 0; p < VIEW_PANELS; p++)
+    for (int p = 0; p < VIEW_PANEL_LESSON; p++)
         for (int code = 0; code < (p == VIEW_PANEL_CODE ? 2 : 1); code++)
             for (int scroll = 0; scroll < 500; scroll += 97) {
                 frame->panel = (enum view_panel)p;
@@ -132,11 +132,11 @@ static void tabs_choose_panels(void **state)
             continue;
         int second = hit->value >= VIEW_SECOND_PANEL;
         int64_t which = hit->value - (second ? VIEW_SECOND_PANEL : 0);
-        assert_in_range(which, 0, VIEW_PANELS - 1);
+        assert_in_range(which, 0, VIEW_PANEL_LESSON - 1);
         assert_string_equal(hit->label, view_panel_names[which]);
         seen[second][which] = true;
     }
-    for (int p = 0; p < VIEW_PANELS; p++)
+    for (int p = 0; p < VIEW_PANEL_LESSON; p++)
         assert_true(seen[0][p] && seen[1][p]);
     view_run_close(run);
 }

@@ -78,8 +78,8 @@ static void paint_all_different(void)
 {
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++)
-            paint(x, y, x + 1, y + 1, (uint32_t)(x * 6) << 16 | (uint32_t)(y * 11) << 8 |
-                                          (uint32_t)(x * y % 256));
+            paint(x, y, x + 1, y + 1,
+                  (uint32_t)(x * 6) << 16 | (uint32_t)(y * 11) << 8 | (uint32_t)(x * y % 256));
 }
 
 static void assert_refused(enum fa_status got, enum fa_status expected,
@@ -90,7 +90,7 @@ static void assert_refused(enum fa_status got, enum fa_status expected,
         fail_msg("\"%s\" does not say \"%s\"", error->text, words);
 }
 
-/* ---- PNG ---------------------------------------------------------------------------------------------- */
+/* ---- PNG ------------------------------------------------------------------------------------- */
 
 #ifdef HAVE_PNG
 
@@ -174,7 +174,7 @@ static void png_refusals_leave_nothing(void **state)
     }
 }
 
-/* ---- palettes ----------------------------------------------------------------------------------------- */
+/* ---- palettes -------------------------------------------------------------------------------- */
 
 static void palettes_are_exact_up_to_255_colours(void **state)
 {
@@ -199,7 +199,8 @@ static void palettes_are_exact_up_to_255_colours(void **state)
     view_palette_close(palette);
 }
 
-/* More colours: the frequent ones stay exact, a rare but strange one is not lost, the rest are near. */
+/* More colours: the frequent ones stay exact, a rare but strange one is not lost, the rest are
+ * near. */
 static void palettes_of_many_colours(void **state)
 {
     (void)state;
@@ -230,7 +231,7 @@ static void palettes_of_many_colours(void **state)
     view_palette_close(palette);
 }
 
-/* ---- films -------------------------------------------------------------------------------------------- */
+/* ---- films ----------------------------------------------------------------------------------- */
 
 static void film_refusals(void **state)
 {
@@ -254,7 +255,8 @@ static void film_refusals(void **state)
 
 static uint32_t colour_of(const GifFileType *gif, const SavedImage *image, int index)
 {
-    const ColorMapObject *map = image->ImageDesc.ColorMap ? image->ImageDesc.ColorMap : gif->SColorMap;
+    const ColorMapObject *map =
+        image->ImageDesc.ColorMap ? image->ImageDesc.ColorMap : gif->SColorMap;
     assert_non_null(map);
     assert_true(index < map->ColorCount);
     GifColorType c = map->Colors[index];
@@ -339,6 +341,7 @@ static void gif_holds_the_pictures(void **state)
     const ExtensionBlock *loop = gif->SavedImages[0].ExtensionBlocks;
     assert_int_equal(loop->Function, APPLICATION_EXT_FUNC_CODE);
     assert_memory_equal(loop->Bytes, "NETSCAPE2.0", 11);
+    assert_memory_equal(loop[1].Bytes, "\1\0\0", 3); /* for ever */
     DGifCloseFile(gif, &cause);
     unlink(path);
 }

@@ -121,7 +121,8 @@ static void expect_title(const char *text)
 static void open_window(void)
 {
     char line[256] = "", program[] = FLASHLAB_PROGRAM;
-    char *argv[] = {program, (char *)"view", (char *)"--font", (char *)"builtin", NULL};
+    char *argv[] = {program, (char *)"view", (char *)"--font", (char *)"builtin",
+                    (char *)"--stage", (char *)"cross", NULL}; /* alone it would open the lessons */
     window = start(argv, program_path("window.log"), -1);
     for (int i = 0; i < PATIENCE; i++) {
         if (tool(line, sizeof line, "search --onlyvisible --name FlashLab") == 0 && line[0])
@@ -160,10 +161,14 @@ static int start_server(void **unused)
         return -1;
     server = start(argv, program_path("server.log"), ends[1]);
     close(ends[1]);
-    ssize_t got = read(ends[0], number, sizeof number - 1);
+    /* The server writes the number and the end of the line apart, and dies if nobody reads that. */
+    for (size_t used = 0; used + 1 < sizeof number && !strchr(number, '\n');) {
+        ssize_t got = read(ends[0], number + used, sizeof number - 1 - used);
+        if (got <= 0)
+            return -1;
+        used += (size_t)got;
+    }
     close(ends[0]);
-    if (got <= 0)
-        return -1;
     number[strcspn(number, "\n")] = '\0';
     snprintf(display, sizeof display, ":%s", number);
     setenv("DISPLAY", display, 1);

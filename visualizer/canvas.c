@@ -12,7 +12,7 @@
 
 #include "visualizer/canvas_parts.h"
 
-/* ---- fonts of the system ------------------------------------------------------------------------------ */
+/* ---- fonts of the system --------------------------------------------------------------------- */
 
 #ifdef FLASHLAB_HAVE_TTF
 
@@ -155,11 +155,11 @@ void view_fonts_close(struct view_fonts *fonts)
 
 #endif
 
-/* ---- a window ----------------------------------------------------------------------------------------- */
+/* ---- a window -------------------------------------------------------------------------------- */
 
 enum {
-    FRAME_MS = 16, /* between two pictures at least */
-    TICK_MOST_MS = 250, /* a longer pause (a stopped process, a dragged window) does not skip events */
+    FRAME_MS = 16,      /* between two pictures at least */
+    TICK_MOST_MS = 250, /* a longer pause (a stopped process, a moved window) skips no events */
     SLEEP_MS = 60 * 1000
 };
 
@@ -171,9 +171,9 @@ struct window {
     int texture_width, texture_height;
     struct view_canvas *canvas;
     struct view_state *state;
-    bool stale;   /* what is shown is not the state's frame */
-    bool resized; /* while a run was being made, the state was not told */
-    bool stopped; /* the same, closed */
+    bool stale;                    /* what is shown is not the state's frame */
+    bool resized;                  /* while a run was being made, the state was not told */
+    bool stopped;                  /* the same, closed */
     uint64_t start, ticked, shown; /* milliseconds */
 };
 
@@ -191,8 +191,8 @@ bool view_window_possible(const char **why)
     return !reason;
 }
 
-/* The window's pixels and how many of them are a logical one. A window that is minimized or squeezed
- * to nothing counts as one pixel. */
+/* The window's pixels and how many of them are a logical one. A window that is minimized or
+ * squeezed to nothing counts as one pixel. */
 static float output_size(const struct window *window, int *width, int *height)
 {
     int w = 0, h = 0;
@@ -213,7 +213,17 @@ static void drop_texture(struct window *window)
     window->texture = NULL;
 }
 
-/* The best renderer that there is, without waiting for the screen: some drivers then wait for ever. */
+/*
+ * All that a renderer does here is to show one texture. Where the system shows pixels from memory by
+ * itself (X11, Wayland), that is quicker than any driver, and is never lost; elsewhere hardware does it.
+ */
+#ifdef __linux__
+static const Uint32 first_choice = SDL_RENDERER_SOFTWARE, second_choice = SDL_RENDERER_ACCELERATED;
+#else
+static const Uint32 first_choice = SDL_RENDERER_ACCELERATED, second_choice = SDL_RENDERER_SOFTWARE;
+#endif
+
+/* Without waiting for the screen: some drivers then wait for ever. */
 static bool open_renderer(struct window *window, Uint32 flags)
 {
     drop_texture(window);
@@ -226,8 +236,8 @@ static bool open_renderer(struct window *window, Uint32 flags)
 static bool upload(struct window *window)
 {
     const struct view_raster *raster = &window->canvas->raster;
-    if (window->texture && (window->texture_width != raster->width ||
-                            window->texture_height != raster->height))
+    if (window->texture &&
+        (window->texture_width != raster->width || window->texture_height != raster->height))
         drop_texture(window);
     if (!window->texture) {
         window->texture =
@@ -240,7 +250,7 @@ static bool upload(struct window *window)
                                                 raster->width * (int)sizeof *raster->pixels) == 0;
 }
 
-/* Draws the state's frame. A hardware renderer that fails is replaced by SDL's software. */
+/* Draws the state's frame. A renderer that fails is replaced by SDL's software. */
 static void show(struct window *window)
 {
     int width, height;
@@ -309,13 +319,20 @@ static void give_key(struct window *window, const SDL_Keysym *key)
         SDL_Keycode code;
         enum view_key key;
     } keys[] = {
-        {SDLK_SPACE, VIEW_KEY_SPACE},      {SDLK_LEFT, VIEW_KEY_LEFT},
-        {SDLK_RIGHT, VIEW_KEY_RIGHT},      {SDLK_UP, VIEW_KEY_UP},
-        {SDLK_DOWN, VIEW_KEY_DOWN},        {SDLK_PAGEUP, VIEW_KEY_PAGE_UP},
-        {SDLK_PAGEDOWN, VIEW_KEY_PAGE_DOWN}, {SDLK_HOME, VIEW_KEY_HOME},
-        {SDLK_END, VIEW_KEY_END},          {SDLK_RETURN, VIEW_KEY_ENTER},
-        {SDLK_KP_ENTER, VIEW_KEY_ENTER},   {SDLK_ESCAPE, VIEW_KEY_ESCAPE},
-        {SDLK_TAB, VIEW_KEY_TAB},          {SDLK_BACKSPACE, VIEW_KEY_BACKSPACE},
+        {SDLK_SPACE, VIEW_KEY_SPACE},
+        {SDLK_LEFT, VIEW_KEY_LEFT},
+        {SDLK_RIGHT, VIEW_KEY_RIGHT},
+        {SDLK_UP, VIEW_KEY_UP},
+        {SDLK_DOWN, VIEW_KEY_DOWN},
+        {SDLK_PAGEUP, VIEW_KEY_PAGE_UP},
+        {SDLK_PAGEDOWN, VIEW_KEY_PAGE_DOWN},
+        {SDLK_HOME, VIEW_KEY_HOME},
+        {SDLK_END, VIEW_KEY_END},
+        {SDLK_RETURN, VIEW_KEY_ENTER},
+        {SDLK_KP_ENTER, VIEW_KEY_ENTER},
+        {SDLK_ESCAPE, VIEW_KEY_ESCAPE},
+        {SDLK_TAB, VIEW_KEY_TAB},
+        {SDLK_BACKSPACE, VIEW_KEY_BACKSPACE},
         {SDLK_F11, VIEW_KEY_F11},
     };
     struct view_input input = {.kind = VIEW_INPUT_KEY};
@@ -412,8 +429,8 @@ static void take_event(struct window *window, SDL_Event *event)
     }
 }
 
-/* While the state makes a run, it must not be told of events: Esc and closing stop the work, the rest
- * is dropped or comes later. */
+/* While the state makes a run, it must not be told of events: Esc and closing stop the work, the
+ * rest is dropped or comes later. */
 static bool pump(void *context)
 {
     struct window *window = context;
@@ -491,17 +508,17 @@ static enum fa_status open_window(struct window *window, struct fa_error *error)
     SDL_SetMainReady();
     SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
+    if (first_choice == SDL_RENDERER_SOFTWARE) /* else SDL's software would use hardware again */
+        SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (SDL_Init(SDL_INIT_VIDEO) != 0)
         return fa_fail(error, FA_MISSING_PART, "no window can be opened: %s", SDL_GetError());
-    window->handle = SDL_CreateWindow(options->title ? options->title : "FlashLab",
-                                      SDL_WINDOWPOS_CENTERED, SDL_WINDOWPOS_CENTERED,
-                                      (int)roundf((float)width * font_scale),
-                                      (int)roundf((float)height * font_scale),
-                                      SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+    window->handle = SDL_CreateWindow(
+        options->title ? options->title : "FlashLab", SDL_WINDOWPOS_CENTERED,
+        SDL_WINDOWPOS_CENTERED, (int)roundf((float)width * font_scale),
+        (int)roundf((float)height * font_scale), SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
     if (!window->handle)
         return fa_fail(error, FA_MISSING_PART, "no window can be opened: %s", SDL_GetError());
-    if (!open_renderer(window, SDL_RENDERER_ACCELERATED) &&
-        !open_renderer(window, SDL_RENDERER_SOFTWARE))
+    if (!open_renderer(window, first_choice) && !open_renderer(window, second_choice))
         return fa_fail(error, FA_MISSING_PART, "nothing draws into a window: %s", SDL_GetError());
     SDL_StartTextInput();
     return FA_OK;

@@ -1,6 +1,6 @@
 /*
- * What draws a draw list: the one file that includes SDL. The same code draws into a window and, without
- * any display, into a picture in memory; the same list and face give the same pixels.
+ * What draws a draw list: the one file that includes SDL. The same code draws into a window and,
+ * without any display, into a picture in memory; the same list and face give the same pixels.
  */
 #ifndef VIEW_CANVAS_H
 #define VIEW_CANVAS_H
@@ -14,10 +14,14 @@ extern "C" {
 
 struct view_canvas;
 
-enum view_font { VIEW_FONT_BUILTIN, VIEW_FONT_SYSTEM /* DejaVu where it is found, else built in */ };
+enum view_font {
+    VIEW_FONT_BUILTIN,
+    VIEW_FONT_SYSTEM /* DejaVu where it is found, else built in */
+};
 
-/* A picture in memory of width x height pixels, `scale` of them a logical one. No display is touched.
- * Errors: FA_BAD_ARGUMENT (a size outside 1..16384, a scale outside 0.5..4), FA_NO_MEMORY, FA_MISSING_PART. */
+/* A picture in memory of width x height pixels, `scale` of them a logical one. No display is
+ * touched. Errors: FA_BAD_ARGUMENT (a size outside 1..16384, a scale outside 0.5..4), FA_NO_MEMORY,
+ * FA_MISSING_PART. */
 enum fa_status view_canvas_open(int width, int height, float scale, enum view_font font,
                                 struct view_canvas **canvas, struct fa_error *error);
 void view_canvas_close(struct view_canvas *canvas);
@@ -48,8 +52,8 @@ struct view_window_options {
 /* Whether a window can be opened here at all; if not, *why (may be NULL) says so in a few words. */
 bool view_window_possible(const char **why);
 
-/* Opens the window and runs until it is closed. Errors: FA_MISSING_PART without a display or a renderer,
- * with SDL's words; those of start. */
+/* Opens the window and runs until it is closed. Errors: FA_MISSING_PART without a display or a
+ * renderer, with SDL's words; those of start. */
 enum fa_status view_window_run(const struct view_window_options *options, struct fa_error *error);
 
 /* For bench: milliseconds to draw the list into the canvas, the median of `times`. */

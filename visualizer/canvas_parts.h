@@ -33,9 +33,9 @@ bool view_fonts_open(struct view_fonts **fonts, struct view_font_source *source)
 void view_fonts_close(struct view_fonts *fonts);
 
 /*
- * Where a style's font may lie: the i-th place of several, from 0; false past the last, path "" where
- * that place has none. The folder that FLASHLAB_FONTS names, and then no other; else the usual folders
- * and fontconfig's answer, which takes longest. (font_files.c)
+ * Where a style's font may lie: the i-th place of several, from 0; false past the last, path ""
+ * where that place has none. The folder that FLASHLAB_FONTS names, and then no other; else the
+ * usual folders and fontconfig's answer, which takes longest. (font_files.c)
  */
 bool view_font_file(enum view_style style, int i, char path[VIEW_FONT_PATH]);
 

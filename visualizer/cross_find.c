@@ -14,7 +14,8 @@ bool view_at_rows(const struct view_moment *moment)
 
 bool view_undivided(const struct view_moment *moment, const struct view_hold *o)
 {
-    return view_run_header(moment->run)->algorithm == &fa_flash2 && o->op != FA_OP_FINISH;
+    const struct fa_algorithm *algorithm = view_run_header(moment->run)->algorithm;
+    return o->op != FA_OP_FINISH && view_run_divides_late(algorithm);
 }
 
 /* ---- where a tile or a number is drawn ------------------------------------------------------- */

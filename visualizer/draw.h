@@ -102,6 +102,29 @@ enum view_action {
     VIEW_AXIS,         /* of the plot: value: enum view_plot_axis */
     VIEW_CONTENTS,     /* the stages that there are */
     VIEW_CLOSE,        /* what is open closes */
+    VIEW_PAGE,         /* value: enum view_page of lesson_view.h */
+    VIEW_LESSON_OPEN,  /* value: number of the lesson, which opens where it was left */
+    VIEW_LESSON_START, /* the primary button: the same */
+    VIEW_LESSON_KNOWN, /* "I know attention": lesson 0 counts as skipped, and the next one opens */
+    VIEW_LESSON_NEXT,  /* the next step, or what comes next in this one; at the end the next lesson */
+    VIEW_LESSON_BACK,  /* the step before */
+    VIEW_LESSON_STEP,  /* value: a step of the open lesson, from 0; n_steps: its end */
+    VIEW_LESSON_CHOOSE, /* value: a choice of the question, from 0 */
+    VIEW_LESSON_SLIDER, /* held: the value under the pointer on the hit's box, which is the whole scale */
+    VIEW_LESSON_FIELD, /* the answer field takes all that is typed, till Esc or Enter */
+    VIEW_LESSON_CHECK,
+    VIEW_LESSON_AGAIN, /* try once more */
+    VIEW_LESSON_HINT,
+    VIEW_LESSON_SHOW,  /* show me */
+    VIEW_LESSON_RUN_IT, /* what a break changes, by its button */
+    VIEW_LESSON_RETURN, /* back to the lesson's run */
+    VIEW_LESSON_RESET, /* of what is kept: value 0 asks, 1 does it, -1 does not */
+    VIEW_LESSON_TRACK, /* value: index in view_lesson_tracks; -1: all lessons */
+    VIEW_LESSON_SEARCH, /* the field takes what is typed (1), or is emptied and left (0) */
+    VIEW_EXPLORE,      /* the stage without a lesson */
+    VIEW_RACE_GUESS,   /* the slider: the value under the pointer, while it is held */
+    VIEW_RACE_ON,      /* the race's next phase */
+    VIEW_RACE_AGAIN,
     VIEW_ACTIONS
 };
 

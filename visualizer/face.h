@@ -1,6 +1,7 @@
 /*
- * What the scene must know of a typeface: how wide a text is. The window measures with the font that
- * it draws with; without one, and for pictures that must be the same everywhere, with the built-in face.
+ * What the scene must know of a typeface: how wide a text is. The window measures with the font
+ * that it draws with; without one, and for pictures that must be the same everywhere, with the
+ * built-in face.
  *
  * All texts are UTF-8. A broken byte counts and is drawn as the replacement sign.
  */
@@ -32,14 +33,15 @@ float view_baseline(float size);
 uint32_t view_utf8_next(const char *text, size_t n, size_t *taken);
 
 /*
- * The built-in face: strokes of our own, drawn at any size. A glyph is a list of poly-lines and curves on
- * a grid of 100 an em where the baseline is y = 0, y grows upwards, capitals are 73 high and small letters
- * 54; descenders go down to -21. The points are the middle of a stroke, so capitals run from 4 to 68.
+ * The built-in face: strokes of our own, drawn at any size. A glyph is a list of poly-lines and
+ * curves on a grid of 100 an em where the baseline is y = 0, y grows upwards, capitals are 73 high
+ * and small letters 54; descenders go down to -21. The points are the middle of a stroke, so
+ * capitals run from 4 to 68.
  */
 enum view_pen {
     VIEW_PEN_MOVE, /* move here without a line */
-    VIEW_PEN_LINE, /* a line from the point before to here; after a curve's control: the curve's end */
-    VIEW_PEN_CURVE /* the control point of a quadratic curve from the point before to the next one */
+    VIEW_PEN_LINE, /* a line from the point before to here, or the end of a curve */
+    VIEW_PEN_CURVE /* the control of a quadratic curve from the point before to the next */
 };
 
 struct view_stroke {
@@ -49,7 +51,7 @@ struct view_stroke {
 
 struct view_glyph {
     uint32_t code;
-    int8_t advance; /* in the same grid; the mono styles use VIEW_MONO_ADVANCE for all, bold is wider */
+    int8_t advance; /* of the plain style: see view_glyph_advance */
     uint8_t n;
     const struct view_stroke *strokes;
 };
@@ -65,8 +67,8 @@ bool view_glyph_has(uint32_t code);
 /* Width of a stroke of the built-in face in grid units: 9, bold 15. */
 float view_stroke_width(enum view_style style);
 
-/* A glyph's advance in grid units in a style; and how its points are placed in it: x of the grid becomes
- * left + x * stretch. Mono glyphs that are too wide are narrowed, and all are centred. */
+/* A glyph's advance in grid units in a style; and how its points are placed in it: x of the grid
+ * becomes left + x * stretch. Mono glyphs that are too wide are narrowed, and all are centred. */
 float view_glyph_advance(const struct view_glyph *glyph, enum view_style style);
 void view_glyph_fit(const struct view_glyph *glyph, enum view_style style, float *left,
                     float *stretch);

@@ -1,9 +1,10 @@
 /*
  * The strokes of the built-in face, by code point.
  *
- * Points are centre lines: a stroke of 9 drawn along y = 4 stands on the baseline, along 68 it ends at
- * a capital's height, along 50 at a small letter's. So the middle of a stroke is at 4 (baseline), 50
- * (small letters), 68 (capitals), 72 (b, d, k) and -17 (g, p); signs of arithmetic are centred at 32.
+ * Points are centre lines: a stroke of 9 drawn along y = 4 stands on the baseline, along 68 it ends
+ * at a capital's height, along 50 at a small letter's. So the middle of a stroke is at 4
+ * (baseline), 50 (small letters), 68 (capitals), 72 (b, d, k) and -17 (g, p); signs of arithmetic
+ * are centred at 32.
  */
 #include "visualizer/face_glyphs.h"
 

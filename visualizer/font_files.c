@@ -39,9 +39,9 @@ static void ask_fontconfig(enum view_style style, char path[VIEW_FONT_PATH])
     const char *family = mono ? "DejaVu Sans Mono" : "DejaVu Sans";
     FcResult result;
     FcChar8 *file, *found;
-    FcPattern *wanted = FcPatternBuild(NULL, FC_FAMILY, FcTypeString, family, FC_WEIGHT,
-                                       FcTypeInteger, bold ? FC_WEIGHT_BOLD : FC_WEIGHT_NORMAL,
-                                       (char *)NULL);
+    FcPattern *wanted =
+        FcPatternBuild(NULL, FC_FAMILY, FcTypeString, family, FC_WEIGHT, FcTypeInteger,
+                       bold ? FC_WEIGHT_BOLD : FC_WEIGHT_NORMAL, (char *)NULL);
     if (!wanted)
         return;
     FcConfigSubstitute(NULL, wanted, FcMatchPattern);

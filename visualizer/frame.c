@@ -4,6 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "visualizer/lesson_view.h"
+
+int view_panel_at(const struct view_frame *frame, int place)
+{
+    static const int others[] = {VIEW_PANEL_CODE, VIEW_PANEL_TRAFFIC, VIEW_PANEL_PLOT,
+                                 VIEW_PANEL_CHECK};
+    const int n = sizeof others / sizeof *others;
+    if (frame->lesson && frame->lesson->lesson && place-- == 0)
+        return VIEW_PANEL_LESSON;
+    return place >= 0 && place < n ? others[place] : -1;
+}
+
 /* From the top bit down: on 1, which 1, chip 1, id 6, row 24, column 24. */
 int64_t view_cell_pack(struct view_cell cell)
 {

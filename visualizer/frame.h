@@ -34,7 +34,17 @@ enum view_stage {
     VIEW_STAGES
 };
 
-enum view_panel { VIEW_PANEL_CODE, VIEW_PANEL_TRAFFIC, VIEW_PANEL_PLOT, VIEW_PANEL_CHECK, VIEW_PANELS };
+struct view_frame;
+
+enum view_panel {
+    VIEW_PANEL_CODE, VIEW_PANEL_TRAFFIC, VIEW_PANEL_PLOT, VIEW_PANEL_CHECK,
+    VIEW_PANEL_LESSON, /* the first tab while a lesson is open, else not there */
+    VIEW_PANELS
+};
+
+/* The panel whose tab is at a place of the row, from 0; -1 past the last. VIEW_PANEL_LESSON is at 0 while a
+ * lesson is open. */
+int view_panel_at(const struct view_frame *frame, int place);
 
 enum { VIEW_SECOND_PANEL = 16 }; /* added to the value of VIEW_PANEL by the second panel's tabs */
 
@@ -81,6 +91,8 @@ struct view_message {
     enum view_remedy remedy;
 };
 
+struct view_lesson;
+
 struct view_frame {
     struct view_run *run[2];  /* [1]: compare, or NULL. [0] NULL: message alone */
     struct view_position at[2];
@@ -126,6 +138,7 @@ struct view_frame {
     char note[160];           /* in place of the sentence for a while: "Saved s.png ..." */
     const struct view_plot *plot; /* counted points of the Plot panel and stage: plot_points.h; NULL: none yet */
     const uint8_t *blocks;    /* the mask editor's Tr x Tc, NULL: all are visited */
+    const struct view_lesson *lesson; /* what is read, the contents page, the race: lesson_view.h; NULL: none of them */
 };
 
 /* What scene functions share about one run in the frame: made once a frame. */

@@ -131,8 +131,10 @@ void view_layout_make(const struct view_frame *frame, struct view_layout *layout
         place_side_panels(layout, &left, class == VIEW_WIDE);
     /* Two rows and a sheet below them need more height than a compact window has. */
     bool page = panel && (class == VIEW_MINI || (class == VIEW_COMPACT && compare));
+    /* A question needs more height than a table. */
+    float sheet = frame->panel == VIEW_PANEL_LESSON ? 204 : 170;
     if (panel && class == VIEW_COMPACT && !page)
-        layout->panel = view_cut_bottom(&left, 170 + floorf((left.h - 490) * 0.4f));
+        layout->panel = view_cut_bottom(&left, sheet + floorf((left.h - 490) * 0.4f));
     layout->sentence = view_cut_bottom(&left, m.sentence);
     if (page) {
         layout->panel = left;

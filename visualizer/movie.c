@@ -53,8 +53,8 @@ enum fa_status view_part_close(struct view_part *part, enum fa_status status,
         status = fa_fail(error, FA_IO, "%s: can't be written: %s", part->path,
                          errno ? strerror(errno) : "write error");
     if (status == FA_OK && rename(part->beside, part->path) != 0)
-        status = fa_fail(error, FA_IO, "%s: can't be put in place: %s", part->path,
-                         strerror(errno));
+        status =
+            fa_fail(error, FA_IO, "%s: can't be put in place: %s", part->path, strerror(errno));
     if (status != FA_OK)
         remove(part->beside);
     return status;

@@ -1,6 +1,6 @@
 /*
- * What the writers of pictures and films share: a file that is whole or not there, and the two kinds of
- * film.
+ * What the writers of pictures and films share: a file that is whole or not there, and the two
+ * kinds of film.
  */
 #ifndef VIEW_MOVIE_H
 #define VIEW_MOVIE_H
@@ -27,7 +27,8 @@ enum fa_status view_size_check(int width, int height, struct fa_error *error);
 enum fa_status view_part_name(struct view_part *part, const char *path, struct fa_error *error);
 enum fa_status view_part_open(struct view_part *part, const char *path, struct fa_error *error);
 
-/* Moves the file to its place, or if status is not FA_OK removes it. Returns status, or why it failed. */
+/* Moves the file to its place, or if status is not FA_OK removes it. Returns status, or why it
+ * failed. */
 enum fa_status view_part_close(struct view_part *part, enum fa_status status,
                                struct fa_error *error);
 

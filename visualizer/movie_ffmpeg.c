@@ -27,10 +27,11 @@ struct film {
 };
 
 /* The codecs by the path's ending; both keep thin lines sharp. */
-static const char *const mp4_options[] = {"-c:v", "libx264", "-crf", "16", "-movflags",
-                                          "+faststart", "-f", "mp4", NULL};
-static const char *const webm_options[] = {"-c:v", "libvpx-vp9", "-crf", "20", "-b:v", "0",
-                                           "-cpu-used", "4", "-row-mt", "1", "-f", "webm", NULL};
+static const char *const mp4_options[] = {"-c:v",       "libx264", "-crf", "16", "-movflags",
+                                          "+faststart", "-f",      "mp4",  NULL};
+static const char *const webm_options[] = {"-c:v", "libvpx-vp9", "-crf", "20",      "-b:v",
+                                           "0",    "-cpu-used",  "4",    "-row-mt", "1",
+                                           "-f",   "webm",       NULL};
 
 enum { ARGUMENTS_MOST = 40 };
 

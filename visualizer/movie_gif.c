@@ -1,6 +1,6 @@
 /*
- * GIF: each picture has its own palette of the colours that changed in it, and says only what changed.
- * Up to 255 colours are exact; index 0 of a palette means "as before".
+ * GIF: each picture has its own palette of the colours that changed in it, and says only what
+ * changed. Up to 255 colours are exact; index 0 of a palette means "as before".
  */
 #include "visualizer/movie.h"
 
@@ -23,7 +23,7 @@ struct film {
     struct view_part part;
     GifFileType *gif;
     int width, height, fps;
-    uint32_t *before;      /* the pixels of the picture before, 0x00rrggbb */
+    uint32_t *before; /* the pixels of the picture before, 0x00rrggbb */
     struct view_palette *palette;
     /* The picture that waits for its delay, which grows while nothing changes. */
     bool waiting;
@@ -111,7 +111,8 @@ static uint32_t *before_at(struct film *film, int x, int y)
     return &film->before[(size_t)y * (size_t)film->width + (size_t)x];
 }
 
-/* The smallest rectangle with all that differs from the picture before; of the first picture, all. */
+/* The smallest rectangle with all that differs from the picture before; of the first picture, all.
+ * */
 static struct part_of_picture find_change(struct film *film, const struct view_picture *picture)
 {
     struct part_of_picture all = {0, 0, film->width, film->height};
@@ -172,7 +173,8 @@ static bool write_waiting(struct film *film)
     const struct part_of_picture *part = &film->part_shown;
     int width = part->right - part->left, height = part->bottom - part->top;
     long delay = film->delay < DELAY_MOST ? film->delay : DELAY_MOST;
-    GraphicsControlBlock block = {.DisposalMode = DISPOSE_DO_NOT, .DelayTime = (int)delay,
+    GraphicsControlBlock block = {.DisposalMode = DISPOSE_DO_NOT,
+                                  .DelayTime = (int)delay,
                                   .TransparentColor = VIEW_PALETTE_NONE};
     GifByteType control[4];
     if (!film->waiting)
@@ -180,10 +182,9 @@ static bool write_waiting(struct film *film)
     film->waiting = false;
     ColorMapObject *map = make_map(film->palette);
     int n = (int)EGifGCBToExtension(&block, control);
-    bool good = map &&
-                EGifPutExtension(film->gif, GRAPHICS_EXT_FUNC_CODE, n, control) == GIF_OK &&
-                EGifPutImageDesc(film->gif, part->left, part->top, width, height, false, map) ==
-                    GIF_OK;
+    bool good =
+        map && EGifPutExtension(film->gif, GRAPHICS_EXT_FUNC_CODE, n, control) == GIF_OK &&
+        EGifPutImageDesc(film->gif, part->left, part->top, width, height, false, map) == GIF_OK;
     for (int y = 0; y < height && good; y++)
         good = EGifPutLine(film->gif, film->indices + (size_t)y * (size_t)width, width) == GIF_OK;
     if (map)

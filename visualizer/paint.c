@@ -33,8 +33,8 @@ static int thickness(const struct painter *painter, float width)
     return thick > 1 ? thick : 1;
 }
 
-/* One side of a dashed frame, along x or y, from end to end: the gaps are adjusted so that both ends
- * have a whole dash. */
+/* One side of a dashed frame, along x or y, from end to end: the gaps are adjusted so that both
+ * ends have a whole dash. */
 static void draw_side(const struct painter *painter, const struct view_item *item,
                       struct view_area side, bool upright)
 {
@@ -114,8 +114,8 @@ static void draw_text(const struct painter *painter, const struct view_item *ite
     float scale = painter->scale;
     const struct view_mask *mask = NULL;
     if (item->text)
-        mask = view_typesetter_mask(painter->typesetter, item->style, item->size * scale,
-                                    item->text);
+        mask =
+            view_typesetter_mask(painter->typesetter, item->style, item->size * scale, item->text);
     if (mask)
         view_raster_mask(painter->raster, mask, pixel(item->box.x * scale),
                          pixel((item->box.y + view_baseline(item->size)) * scale), item->color);
@@ -153,9 +153,9 @@ static void draw_item(const struct painter *painter, const struct view_item *ite
         draw_text(painter, item);
         break;
     case VIEW_CLIP:
-        view_raster_clip(raster, item->box.w < 0 ? (struct view_area){0, 0, raster->width,
-                                                                      raster->height}
-                                                 : area_of(painter, item->box));
+        view_raster_clip(raster, item->box.w < 0
+                                     ? (struct view_area){0, 0, raster->width, raster->height}
+                                     : area_of(painter, item->box));
         break;
     }
 }

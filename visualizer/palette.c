@@ -64,8 +64,8 @@ static void add(struct view_palette *palette, uint32_t colour, uint64_t count)
     palette->colours[palette->slots[slot] - 1].count += count;
 }
 
-/* Counts again what was counted, by its high bits: 32,768 colours are left at most. In place, since each
- * colour is read before its place can be taken. */
+/* Counts again what was counted, by its high bits: 32,768 colours are left at most. In place, since
+ * each colour is read before its place can be taken. */
 static void become_coarse(struct view_palette *palette)
 {
     int n = palette->n;
@@ -78,8 +78,7 @@ static void become_coarse(struct view_palette *palette)
 
 void view_palette_count(struct view_palette *palette, uint32_t colour)
 {
-    if (!palette->coarse && palette->n == COLOURS_MOST &&
-        !palette->slots[slot_of(palette, colour)])
+    if (!palette->coarse && palette->n == COLOURS_MOST && !palette->slots[slot_of(palette, colour)])
         become_coarse(palette);
     add(palette, palette->coarse ? colour & coarse_bits : colour, 1);
 }
@@ -161,7 +160,6 @@ uint32_t view_palette_colour(const struct view_palette *palette, int index)
 uint8_t view_palette_find(const struct view_palette *palette, uint32_t colour)
 {
     int slot = slot_of(palette, palette->coarse ? colour & coarse_bits : colour);
-    return palette->slots[slot]
-               ? (uint8_t)palette->colours[palette->slots[slot] - 1].nearest
-               : VIEW_PALETTE_NONE;
+    return palette->slots[slot] ? (uint8_t)palette->colours[palette->slots[slot] - 1].nearest
+                                : VIEW_PALETTE_NONE;
 }

@@ -1,6 +1,6 @@
 /*
- * At most 255 colours for a picture: exact where it has no more, else its most frequent ones and those
- * that the rest would miss most. The same pixels give the same palette.
+ * At most 255 colours for a picture: exact where it has no more, else its most frequent ones and
+ * those that the rest would miss most. The same pixels give the same palette.
  */
 #ifndef VIEW_PALETTE_H
 #define VIEW_PALETTE_H
@@ -25,7 +25,8 @@ void view_palette_count(struct view_palette *palette, uint32_t colour);
 /* Chooses the colours among those counted. */
 void view_palette_choose(struct view_palette *palette);
 
-/* How many indices are in use, with index 0; the colour of one; the index of a colour that was counted. */
+/* How many indices are in use, with index 0; the colour of one; the index of a colour that was
+ * counted. */
 int view_palette_size(const struct view_palette *palette);
 uint32_t view_palette_colour(const struct view_palette *palette, int index);
 uint8_t view_palette_find(const struct view_palette *palette, uint32_t colour);

@@ -24,6 +24,12 @@ struct view_flow {
 void view_panel_flow(struct view_draw *draw, const struct view_scene *scene, struct view_box box,
                      void (*body)(struct view_flow *flow));
 
+/* The same in a box that is without margins; and how high its rows are in that width. */
+void view_panel_flow_in(struct view_draw *draw, const struct view_scene *scene,
+                        struct view_box inner, void (*body)(struct view_flow *flow));
+float view_panel_height(struct view_draw *draw, const struct view_scene *scene, float width,
+                        void (*body)(struct view_flow *flow));
+
 /* The box inside the margins of the layout's class. */
 struct view_box view_panel_inner(const struct view_scene *scene, struct view_box box);
 

@@ -142,7 +142,8 @@ void view_raster_fill_round(struct view_raster *raster, struct view_area area, f
     radius = fitting_radius(area, radius);
     int size = whole(ceilf(radius));
     int w = area.x1 - area.x0, h = area.y1 - area.y0;
-    /* The squares of an odd size would overlap in the middle row and column: those are drawn first. */
+    /* The squares of an odd size would overlap in the middle row and column: those are drawn first.
+     * */
     if (2 * size > w || 2 * size > h)
         size = least(w, h) / 2;
     draw_corners(raster, area, radius, 0, size, color);
@@ -206,15 +207,15 @@ void view_raster_line(struct view_raster *raster, float x0, float y0, float x1, 
     }
     float length = hypotf(x1 - x0, y1 - y0), half = 0.5f * fmaxf(1, width);
     float ax = (x1 - x0) / length, ay = (y1 - y0) / length; /* along; across is (-ay, ax) */
-    struct view_area box = {whole(floorf(fminf(x0, x1) - half - 1)),
-                            whole(floorf(fminf(y0, y1) - half - 1)),
-                            whole(ceilf(fmaxf(x0, x1) + half + 1)),
-                            whole(ceilf(fmaxf(y0, y1) + half + 1))};
+    struct view_area box = {
+        whole(floorf(fminf(x0, x1) - half - 1)), whole(floorf(fminf(y0, y1) - half - 1)),
+        whole(ceilf(fmaxf(x0, x1) + half + 1)), whole(ceilf(fmaxf(y0, y1) + half + 1))};
     box = common(box, raster->clip);
     uint32_t packed = pack(color);
     for (int y = box.y0; y < box.y1; y++) {
         float dy = (float)y + 0.5f - y0;
-        /* |across| < half + .5 gives the row's part of the line, so a long one costs what it shows. */
+        /* |across| < half + .5 gives the row's part of the line, so a long one costs what it shows.
+         * */
         float middle = x0 + dy * ax / ay, reach = (half + 0.5f) / fabsf(ay);
         int from = most(box.x0, whole(floorf(middle - reach - 1)));
         int to = least(box.x1, whole(ceilf(middle + reach + 1)));
@@ -270,7 +271,8 @@ void view_raster_triangle(struct view_raster *raster, const float points[6],
 
 enum { HATCH_MOST = 6 * 4 }; /* pixels a step at the largest scale */
 
-/* One step of a pattern: n pixels wide and high, its lines `thick`, crossing at (middle, middle). */
+/* One step of a pattern: n pixels wide and high, its lines `thick`, crossing at (middle, middle).
+ * */
 struct step {
     int n;
     float thick, middle;
@@ -309,8 +311,8 @@ static float step_cover(enum view_pattern pattern, int x, int y, const struct st
     }
 }
 
-void view_raster_hatch(struct view_raster *raster, struct view_area area,
-                       enum view_pattern pattern, float scale, struct view_color color)
+void view_raster_hatch(struct view_raster *raster, struct view_area area, enum view_pattern pattern,
+                       float scale, struct view_color color)
 {
     uint32_t shares[HATCH_MOST * HATCH_MOST], packed = pack(color);
     struct step step = {most(3, least(HATCH_MOST, whole(roundf(6 * scale)))),
@@ -391,8 +393,7 @@ void view_raster_mask(struct view_raster *raster, const struct view_mask *mask, 
     struct view_area shown = common(area, raster->clip);
     uint32_t packed = pack(color), alpha = weight(color.a);
     for (int py = shown.y0; py < shown.y1; py++) {
-        const uint8_t *cover =
-            mask->cover + (size_t)(py - area.y0) * (size_t)mask->width;
+        const uint8_t *cover = mask->cover + (size_t)(py - area.y0) * (size_t)mask->width;
         uint32_t *row = row_of(raster, py);
         for (int px = shown.x0; px < shown.x1; px++)
             if (cover[px - area.x0])

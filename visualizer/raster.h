@@ -1,9 +1,9 @@
 /*
- * Shapes into an array of pixels, with exact coverage at their edges: no SDL, no state, the same pixels
- * everywhere. Coordinates are pixels, y down; the pixel (0, 0) is the square from 0 to 1.
+ * Shapes into an array of pixels, with exact coverage at their edges: no SDL, no state, the same
+ * pixels everywhere. Coordinates are pixels, y down; the pixel (0, 0) is the square from 0 to 1.
  *
- * Whole areas have whole edges, so that fills, frames and upright lines are never blurred; round corners,
- * slanting lines and triangles are anti-aliased. All of it is cut to the raster's clip.
+ * Whole areas have whole edges, so that fills, frames and upright lines are never blurred; round
+ * corners, slanting lines and triangles are anti-aliased. All of it is cut to the raster's clip.
  */
 #ifndef VIEW_RASTER_H
 #define VIEW_RASTER_H
@@ -32,7 +32,7 @@ struct view_raster {
 /* How much of each pixel a text covers: 255 all of it. */
 struct view_mask {
     int width, height;
-    int left, top; /* of its first pixel, from the start of the text's base line; top grows downwards */
+    int left, top; /* of its first pixel, from the start of the text's base line; y down */
     uint8_t *cover;
 };
 
@@ -58,7 +58,8 @@ void view_raster_triangle(struct view_raster *raster, const float points[6],
 void view_raster_hatch(struct view_raster *raster, struct view_area area,
                        enum view_pattern pattern, float scale, struct view_color color);
 
-/* Columns x rows cells, row-major, stretched over the area: each pixel has the cell of its middle. */
+/* Columns x rows cells, row-major, stretched over the area: each pixel has the cell of its middle.
+ * */
 void view_raster_image(struct view_raster *raster, struct view_area area, int columns, int rows,
                        const struct view_color *cells);
 

@@ -244,6 +244,18 @@ const char *view_run_refusal(const struct view_run *run)
     return run->refusal[0] ? run->refusal : NULL;
 }
 
+bool view_run_queries_outside(const struct fa_algorithm *algorithm)
+{
+    /* flash1 stores its statistics since it comes back to each row; the others store scores or weights. */
+    return !algorithm->stores_scores && !algorithm->stores_weights &&
+           !algorithm->stores_statistics && algorithm->n_phases == 1 && algorithm->stores_lse;
+}
+
+bool view_run_divides_late(const struct fa_algorithm *algorithm)
+{
+    return view_run_queries_outside(algorithm) && !algorithm->normalised;
+}
+
 bool view_run_backward(const struct view_run *run)
 {
     return run->backward;

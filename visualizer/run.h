@@ -56,6 +56,10 @@ uint64_t view_run_length(const struct view_run *run);            /* events */
 const struct sim_event *view_run_event(const struct view_run *run, uint64_t index);
 bool view_run_refused(const struct view_run *run); /* it ends with SIM_REFUSE */
 const char *view_run_refusal(const struct view_run *run); /* the machine's words; NULL: it wasn't */
+/* A fused forward pass in one phase whose outer loop is over the queries: flash2's loops. */
+bool view_run_queries_outside(const struct fa_algorithm *algorithm);
+/* O stays undivided on chip until the last key: flash2's way, and of what shares its loops. */
+bool view_run_divides_late(const struct fa_algorithm *algorithm);
 bool view_run_backward(const struct view_run *run);
 struct fa_tiles view_run_tiles(const struct view_run *run);
 int64_t view_run_tr(const struct view_run *run); /* query tiles */

@@ -1,8 +1,9 @@
+#include "visualizer/lesson_view.h"
 #include "visualizer/scene.h"
 
 const char *const view_stage_names[VIEW_STAGES] = {
     "Cross", "One row", "To scale", "Plot", "Mask", "Keep bits", "Waves", "Errors"};
-const char *const view_panel_names[VIEW_PANELS] = {"Code", "Traffic", "Plot", "Check"};
+const char *const view_panel_names[VIEW_PANELS] = {"Code", "Traffic", "Plot", "Check", "Lesson"};
 
 /* The picture of the memories, of one run or of two. */
 static void draw_cross(struct view_draw *draw, const struct view_scene *scene)
@@ -41,6 +42,30 @@ void view_scene_make(struct view_scene *scene, const struct view_frame *frame)
     }
 }
 
+/* A page of lessons, in place of all else. */
+static bool draw_page(struct view_draw *draw, const struct view_scene *scene)
+{
+#ifdef FLASHLAB_HAVE_LESSONS
+    static void (*const pages[])(struct view_draw *, const struct view_scene *) = {
+        [VIEW_PAGE_CONTENTS] = view_scene_contents,
+        [VIEW_PAGE_RACE] = view_scene_race,
+        [VIEW_PAGE_GLOSSARY] = view_scene_glossary,
+    };
+    const struct view_lesson *lesson = scene->frame->lesson;
+    if (lesson && lesson->page != VIEW_PAGE_STAGE && scene->frame->message.title[0] == '\0') {
+        pages[lesson->page](draw, scene);
+        draw->layer = VIEW_POPUP;
+        if (scene->frame->help_open)
+            view_scene_help(draw, scene);
+        draw->layer = VIEW_BASE;
+        return true;
+    }
+#else
+    (void)draw, (void)scene;
+#endif
+    return false;
+}
+
 void view_scene(struct view_draw *draw, const struct view_frame *frame)
 {
     struct view_scene scene;
@@ -49,6 +74,8 @@ void view_scene(struct view_draw *draw, const struct view_frame *frame)
     view_draw_clear(draw);
     draw->theme = frame->theme;
     view_scene_make(&scene, frame);
+    if (draw_page(draw, &scene))
+        return;
     if (scene.runs > 0 && frame->message.title[0] == '\0') {
         draw_stage(draw, &scene);
         view_scene_sentence(draw, &scene);
@@ -57,6 +84,7 @@ void view_scene(struct view_draw *draw, const struct view_frame *frame)
             view_scene_panel(draw, &scene, layout->panel, frame->panel, false);
         if (layout->second_panel.w > 0)
             view_scene_panel(draw, &scene, layout->second_panel, frame->second_panel, true);
+        view_scene_points(draw, &scene);
     } else {
         view_scene_message(draw, &scene);
     }

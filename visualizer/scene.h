@@ -64,6 +64,24 @@ double view_track_share(const struct view_scene *scene, float x);
 void view_scene_help(struct view_draw *draw, const struct view_scene *scene);     /* scene_help.c: the sheet of keys and signs */
 void view_scene_message(struct view_draw *draw, const struct view_scene *scene);  /* scene_message.c: empty, wrong, running */
 
+/* ---- lessons: of frame->lesson, where it is not NULL ----------------------------------------------------- */
+
+/* Pages in place of all else: they fill the frame, with a bar of their own. */
+void view_scene_contents(struct view_draw *draw, const struct view_scene *scene); /* scene_contents.c */
+void view_scene_race(struct view_draw *draw, const struct view_scene *scene);     /* scene_race.c */
+void view_scene_glossary(struct view_draw *draw, const struct view_scene *scene); /* scene_glossary.c */
+
+/* The card that an arrow key leads to from lesson->card; dx, dy: -1, 0 or 1. From one that is not shown: the
+ * first that is; -1: none is. And frame->scroll at which a card is seen, as near as can be to what it is. The
+ * list's face measures texts: contents_layout.c */
+int view_contents_step(const struct view_draw *draw, const struct view_scene *scene, int dx, int dy);
+float view_contents_scroll(const struct view_draw *draw, const struct view_scene *scene, int card);
+
+/* Rings round what the step points to, on VIEW_FLIGHT; and where such a thing is, by its name (struct
+ * lesson_show, and a tensor's for the whole of it). False: it is not on screen. points.c */
+void view_scene_points(struct view_draw *draw, const struct view_scene *scene);
+bool view_point_box(const struct view_scene *scene, const char *name, struct view_box *box);
+
 /* ---- panels: each draws into `box`, below the tabs that view_scene_panel draws ------------------------ */
 
 void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, struct view_box box,
@@ -72,6 +90,7 @@ void view_panel_code(struct view_draw *draw, const struct view_scene *scene, str
 void view_panel_traffic(struct view_draw *draw, const struct view_scene *scene, struct view_box box); /* panel_traffic.c */
 void view_panel_plot(struct view_draw *draw, const struct view_scene *scene, struct view_box box);    /* panel_plot.c */
 void view_panel_check(struct view_draw *draw, const struct view_scene *scene, struct view_box box);   /* panel_check.c */
+void view_panel_lesson(struct view_draw *draw, const struct view_scene *scene, struct view_box box);  /* panel_lesson.c */
 
 /* ---- the other stages, in place of the cross: scene->layout.stage -------------------------------------- */
 
@@ -87,6 +106,9 @@ void view_stage_errors(struct view_draw *draw, const struct view_scene *scene); 
  * of it, and where there is nothing to paint. */
 bool view_mask_tile_at(const struct view_scene *scene, float x, float y, int64_t *row,
                        int64_t *column); /* stage_mask.c */
+/* Where score tile (row, column) is on that stage; row -1: a column of tiles, column -1: a row of them. */
+bool view_mask_tiles(const struct view_scene *scene, int64_t row, int64_t column,
+                     struct view_box *box);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "visualizer/bar_parts.h"
+#include "visualizer/lesson_view.h"
 
 enum { CHIP_GAP = 6 };
 
@@ -57,16 +58,40 @@ static void draw_stages(struct view_draw *draw, const struct view_scene *scene,
     draw->layer = VIEW_BASE;
 }
 
+/* With lessons the menu is that of the contents page, and the stages have one of their own. */
+static void draw_stage_menu(struct view_draw *draw, const struct view_scene *scene,
+                            struct view_box *bar)
+{
+    const struct view_frame *frame = scene->frame;
+    const char *name = view_stage_names[frame->stage];
+    float width = 34 + width_of(draw, VIEW_SANS, VIEW_SIZE_CONTROL, name);
+    if (scene->layout.class <= VIEW_COMPACT && frame->lesson->lesson)
+        return; /* the step has chosen; V goes on */
+    struct view_box box = control(view_cut_left(bar, width));
+    struct view_color ink =
+        view_button(draw, frame, box, frame->stages_open ? VIEW_BUTTON_ON | VIEW_BUTTON_ICON : VIEW_BUTTON_ICON,
+                    VIEW_CONTENTS, 0, NULL, "Stages");
+    float x = box.x + box.w - 17, y = floorf(box.y + box.h / 2);
+    view_triangle(draw, x, y - 2, x + 8, y - 2, x + 4, y + 3, ink);
+    view_text_in(draw, view_box_inset(box, 10, 0), VIEW_LEFT,
+                 view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, ink), "%s", name);
+    if (frame->stages_open)
+        draw_stages(draw, scene, box);
+    view_cut_left(bar, CHIP_GAP);
+}
+
 static void draw_menu(struct view_draw *draw, const struct view_scene *scene, struct view_box *bar)
 {
     const struct view_frame *frame = scene->frame;
     const struct view_theme *theme = draw->theme;
-    bool mini = scene->layout.class == VIEW_MINI;
-    const char *name = view_stage_names[frame->stage];
+    bool mini = scene->layout.class == VIEW_MINI, lessons = frame->lesson != NULL;
+    const char *name = lessons ? "Lessons" : view_stage_names[frame->stage];
     float width = mini ? 32 : 38 + width_of(draw, VIEW_SANS, VIEW_SIZE_CONTROL, name);
     struct view_box box = control(view_cut_left(bar, width));
     struct view_color ink = view_button(draw, frame, box, VIEW_BUTTON_QUIET | VIEW_BUTTON_ICON,
-                                        VIEW_CONTENTS, 0, NULL, "Stages");
+                                        lessons ? VIEW_PAGE : VIEW_CONTENTS,
+                                        lessons ? VIEW_PAGE_CONTENTS : 0, NULL,
+                                        lessons ? "Lessons" : "Stages");
     float x = box.x + 8, y = floorf(box.y + box.h / 2);
 
     for (int line = -1; line <= 1; line++)
@@ -76,7 +101,7 @@ static void draw_menu(struct view_draw *draw, const struct view_scene *scene, st
         view_text_in(draw, box, VIEW_LEFT, view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, ink), "%s",
                      name);
     }
-    if (frame->stages_open) {
+    if (frame->stages_open && (!lessons || mini)) {
         box.x = bar->x - width;
         draw_stages(draw, scene, box);
     }
@@ -86,11 +111,20 @@ static void draw_menu(struct view_draw *draw, const struct view_scene *scene, st
     view_fill(draw, view_box_make(bar->x, bar->y + 10, 1, bar->h - 20), theme->edge);
     view_cut_left(bar, 12);
     width = width_of(draw, VIEW_BOLD, VIEW_SIZE_BODY, frame->title);
-    if (width > bar->w / 3)
-        return;
-    view_text_in(draw, view_cut_left(bar, width), VIEW_LEFT,
-                 view_type_make(VIEW_BOLD, VIEW_SIZE_BODY, theme->text), "%s", frame->title);
-    view_cut_left(bar, 14);
+    const char *title = frame->title;
+    char brief[32];
+    if (width > bar->w / 3 && lessons && frame->lesson->lesson) {
+        snprintf(brief, sizeof brief, "Lesson %d", frame->lesson->lesson->number);
+        title = brief;
+        width = width_of(draw, VIEW_BOLD, VIEW_SIZE_BODY, title);
+    }
+    if (width <= bar->w / 3) {
+        view_text_in(draw, view_cut_left(bar, width), VIEW_LEFT,
+                     view_type_make(VIEW_BOLD, VIEW_SIZE_BODY, theme->text), "%s", title);
+        view_cut_left(bar, 14);
+    }
+    if (lessons)
+        draw_stage_menu(draw, scene, bar);
 }
 
 /* ---- the right end
@@ -161,6 +195,20 @@ static const char *label_of(const struct view_option *option)
     return option->label[0] ? option->label : option->name;
 }
 
+/* What the lesson's step asks to be changed has a border of text. */
+static bool may_be_broken(const struct view_frame *frame, const char *option)
+{
+    const struct view_lesson *view = frame->lesson;
+    if (!view || !view->lesson || view->phase != VIEW_LESSON_BREAK ||
+        view->step >= view->lesson->n_steps || !view->lesson->step[view->step].breaks)
+        return false;
+    const struct lesson_break *breaks = view->lesson->step[view->step].breaks;
+    for (int o = 0; o < breaks->n_options; o++)
+        if (strcmp(breaks->options[o], option) == 0)
+            return true;
+    return false;
+}
+
 static struct view_box draw_chip(struct view_draw *draw, const struct view_frame *frame, int option,
                                  struct view_box *row, float width)
 {
@@ -173,6 +221,8 @@ static struct view_box draw_chip(struct view_draw *draw, const struct view_frame
         view_button(draw, frame, box,
                     frame->open_chip == option ? VIEW_BUTTON_ON : VIEW_BUTTON_REST, VIEW_CHIP,
                     option, label_of(which), label);
+        if (may_be_broken(frame, which->name))
+            view_frame_box(draw, box, 4, 2, draw->theme->text);
     } else {
         view_fill_round(draw, box, 4, draw->theme->raised);
         view_text_in(draw, box, VIEW_CENTRE,

@@ -1,4 +1,4 @@
-#include "visualizer/panel.h"
+#include "visualizer/panel_lesson.h"
 
 #include <math.h>
 #include <string.h>
@@ -162,15 +162,28 @@ static void draw_scroll(struct view_draw *draw, struct view_box box, float scrol
     view_fill_round(draw, view_box_make(box.x + box.w + 5, y, 3, length), 1.5f, draw->theme->edge);
 }
 
+float view_panel_height(struct view_draw *draw, const struct view_scene *scene, float width,
+                        void (*body)(struct view_flow *flow))
+{
+    struct view_flow flow = {draw, scene, {0, 0, width, 0}, 0, width, 0, true};
+    body(&flow);
+    return flow.y;
+}
+
 void view_panel_flow(struct view_draw *draw, const struct view_scene *scene, struct view_box box,
                      void (*body)(struct view_flow *flow))
 {
-    struct view_box inner = view_panel_inner(scene, box);
-    struct view_flow flow = {draw, scene, inner, inner.x, inner.w, inner.y, true};
+    view_panel_flow_in(draw, scene, view_panel_inner(scene, box), body);
+}
+
+void view_panel_flow_in(struct view_draw *draw, const struct view_scene *scene,
+                        struct view_box inner, void (*body)(struct view_flow *flow))
+{
+    struct view_flow flow;
     if (inner.w < 60 || inner.h < 17)
         return;
-    body(&flow);
-    float height = flow.y - inner.y, most = fmaxf(height - inner.h, 0);
+    float height = view_panel_height(draw, scene, inner.w, body);
+    float most = fmaxf(height - inner.h, 0);
     float scroll = floorf(fminf(fmaxf(scene->frame->scroll, 0), most));
     draw->scroll_most = fmaxf(draw->scroll_most, most);
     flow = (struct view_flow){draw, scene, inner, inner.x, inner.w, inner.y - scroll, false};
@@ -208,22 +221,27 @@ static void draw_tabs(struct view_draw *draw, const struct view_scene *scene, st
                       enum view_panel panel, bool second)
 {
     float widths[VIEW_PANELS], all = 0;
+    int n = 0, panels[VIEW_PANELS];
     struct view_box inner = view_panel_inner(scene, row);
     struct view_type bold = view_type_make(VIEW_BOLD, VIEW_SIZE_CONTROL, draw->theme->text);
-    for (int p = 0; p < VIEW_PANELS; p++)
-        all += widths[p] = ceilf(view_text_width(draw, bold, view_panel_names[p]));
-    float gap = floorf((inner.w - all) / (VIEW_PANELS - 1));
+    while (n < VIEW_PANELS && view_panel_at(scene->frame, n) >= 0) {
+        panels[n] = view_panel_at(scene->frame, n);
+        all += widths[n] = ceilf(view_text_width(draw, bold, view_panel_names[panels[n]]));
+        n++;
+    }
+    float gap = floorf((inner.w - all) / (float)(n - 1));
     if (gap < 4) { /* Too narrow for all: the open one's name, if that fits. */
         view_text_in(draw, row, VIEW_CENTRE, bold, "%s", view_panel_names[panel]);
         return;
     }
     gap = fminf(gap, 72);
     float x = inner.x;
-    for (int p = 0; p < VIEW_PANELS; p++) {
+    for (int p = 0; p < n; p++) {
         struct view_box text = view_box_make(x, row.y, widths[p], row.h);
         struct view_box box = view_box_make(x - fminf(gap / 2, inner.x - row.x), row.y,
                                             widths[p] + fminf(gap, 2 * (inner.x - row.x)), row.h);
-        draw_tab(draw, scene, box, text, (enum view_panel)p, p == (int)panel, second);
+        draw_tab(draw, scene, box, text, (enum view_panel)panels[p], panels[p] == (int)panel,
+                 second);
         x += widths[p] + gap;
     }
 }
@@ -237,6 +255,7 @@ void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, st
         [VIEW_PANEL_TRAFFIC] = view_panel_traffic,
         [VIEW_PANEL_PLOT] = view_panel_plot,
         [VIEW_PANEL_CHECK] = view_panel_check,
+        [VIEW_PANEL_LESSON] = view_panel_lesson,
     };
     const struct view_theme *theme = draw->theme;
     enum view_class class = scene->layout.class;
@@ -251,7 +270,14 @@ void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, st
     struct view_box row = view_cut_top(&box, tab_height(scene));
     if (row.h < tab_height(scene))
         return;
-    draw_tabs(draw, scene, row, panel, second);
     view_fill(draw, view_box_make(row.x, row.y + row.h - 1, row.w, 1), theme->hair);
+    bool lesson = panel == VIEW_PANEL_LESSON && view_panel_at(scene->frame, 0) == VIEW_PANEL_LESSON;
+    if (class == VIEW_COMPACT && lesson && scene->layout.stage.w > 0) {
+        /* A sheet is low: the steps stand beside the tabs. */
+        struct view_box steps = view_cut_right(&row, fmaxf(280, floorf(row.w * 0.45f)));
+        view_cut_right(&steps, 16);
+        view_lesson_steps(draw, scene, steps);
+    }
+    draw_tabs(draw, scene, row, panel, second);
     panels[panel](draw, scene, box);
 }

@@ -89,9 +89,9 @@ static float x_of(struct view_box strip, uint64_t first, uint64_t end, double at
 /* ---- units
  * --------------------------------------------------------------------------------------------- */
 
-/* Lines between the outer iterations, and their names where they have room. */
+/* Lines between the outer iterations, and their names where they have room left of `seen`. */
 static void draw_units(struct view_draw *draw, const struct view_scene *scene,
-                       struct view_box strip, float names, uint64_t first, uint64_t end)
+                       struct view_box strip, float names, uint64_t first, uint64_t end, float seen)
 {
     const struct view_run *run = scene->frame->run[0];
     struct view_type type = view_type_make(VIEW_SANS, VIEW_SIZE_CELL, draw->theme->text2);
@@ -107,7 +107,8 @@ static void draw_units(struct view_draw *draw, const struct view_scene *scene,
         x1 = fminf(x_of(strip, first, end, (double)unit.end), strip.x + strip.w);
         if (unit.first > first)
             view_fill(draw, view_box_make(roundf(x0), strip.y, 1, strip.h), draw->theme->bg);
-        if (names > 0 && view_text_width(draw, type, unit.title) + 10 <= x1 - x0)
+        float width = view_text_width(draw, type, unit.title);
+        if (names > 0 && width + 10 <= x1 - x0 && roundf(x0) + 5 + width <= seen)
             view_text(draw, roundf(x0) + 5, strip.y - 1, VIEW_LEFT, type, "%s", unit.title);
     }
 }
@@ -269,7 +270,8 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene,
                        frame->covered ? (int)(share_of(strip, x) * n) : n);
         free(bins);
     }
-    draw_units(draw, scene, strip, transport->names, first, end);
+    draw_units(draw, scene, strip, transport->names, first, end,
+               frame->covered ? x : strip.x + strip.w);
     if (frame->covered)
         draw_cover(draw, strip, x);
     draw_loop(draw, frame, strip, first, end);

@@ -143,8 +143,8 @@ static void say_trip(struct view_words *words, const struct view_tile_past *past
     const struct sim_event *event = words->event;
     enum fa_tensor_id id = (enum fa_tensor_id)event->tensor;
     char text[24], rows[VIEW_COUNT_TEXT], columns[VIEW_COUNT_TEXT], tile[VIEW_TILE_NAME];
-    const char *algorithm = words->header->algorithm->name;
-    bool queries_outside = !view_run_backward(words->run) && strcmp(algorithm, "flash2") == 0;
+    const struct fa_algorithm *algorithm = words->header->algorithm;
+    bool queries_outside = view_run_queries_outside(algorithm);
 
     view_words_say(words, "its %s trip of %" PRIu32 ".", ordinal(past->loads, text),
                    past->loads_in_all);

@@ -112,6 +112,22 @@ bool view_mask_tile_at(const struct view_scene *scene, float x, float y, int64_t
     return *row < at.grid.rows && *column < at.grid.columns;
 }
 
+bool view_mask_tiles(const struct view_scene *scene, int64_t row, int64_t column,
+                     struct view_box *box)
+{
+    if (scene->runs < 1 || view_stage_plate(scene, 0).w <= 0)
+        return false;
+    const struct places at = place(scene, 0);
+    const struct view_stage_grid *grid = &at.grid;
+    if (!at.has_grid || row >= grid->rows || column >= grid->columns)
+        return false;
+    struct view_box cell =
+        view_stage_grid_cell(grid, row < 0 ? 0 : row, column < 0 ? 0 : column);
+    *box = view_box_make(column < 0 ? grid->box.x : cell.x, row < 0 ? grid->box.y : cell.y,
+                         column < 0 ? grid->box.w : cell.w, row < 0 ? grid->box.h : cell.h);
+    return true;
+}
+
 /* ---- the grid -------------------------------------------------------------------------------- */
 
 static struct view_color shade(const struct view_theme *theme, double share)

@@ -76,7 +76,8 @@ static void read_steps(struct view_row_picture *p)
     p->rose = n > 1 && isfinite(p->old_max) && p->max > p->old_max;
     for (int64_t k = p->first; k < p->end; k++)
         p->added += view_row_weight(row->scores[k], p->max);
-    p->divides = view_run_event(p->moment->run, now->event)->op == FA_OP_ABSORB;
+    p->divides = view_run_event(p->moment->run, now->event)->op == FA_OP_ABSORB &&
+                 !view_run_header(p->moment->run)->algorithm->normalised;
     p->in_step = !p->divides || accumulated(p->moment->run, now->event, landed);
 }
 

@@ -123,7 +123,7 @@ void view_row_draw_output(struct view_draw *draw, const struct view_row_picture 
                         : undivided              ? "O/ℓ"
                                                  : "divided by ℓ";
     if (!p->divides && p->n_steps > 0)
-        words = view_run_header(p->moment->run)->algorithm == &fa_flash1
+        words = view_run_header(p->moment->run)->algorithm->normalised
                     ? "kept divided by ℓ"
                     : "its weights are divided by ℓ";
     bool second = undivided && p->in_step && p->sum > 0;

@@ -1,4 +1,5 @@
-#include "visualizer/state_parts.h"
+#include "visualizer/lesson_view.h"
+#include "visualizer/player_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ enum fa_status view_state_open(const struct view_host *host, const struct view_f
         return fa_fail(error, FA_NO_MEMORY, "no memory for the window's state");
     fresh->host = *host;
     fresh->step_target = UINT64_MAX;
+    fresh->haste = 1;
     fresh->frame = (struct view_frame){
         .width = width, .height = height, .theme = &view_dark, .panel = VIEW_PANEL_CODE,
         .second_panel = VIEW_PANEL_TRAFFIC, /* In a small window the panel would be all there is. */
@@ -35,6 +37,7 @@ void view_state_close(struct view_state *state)
     for (int which = 0; which < 2; which++)
         view_run_close(state->frame.run[which]);
     view_draw_close(&state->draw);
+    view_player_close(state->player);
     free(state->blocks);
     free(state);
 }
@@ -65,9 +68,25 @@ void view_state_set_pump(struct view_state *state, bool (*pump)(void *context), 
     state->pump_context = context;
 }
 
+/* "FlashLab: 4  Tiling, step 5 of 9", or false. */
+static bool lesson_title(struct view_state *state)
+{
+    const struct view_lesson *view = state->frame.lesson;
+    if (!view || !view->lesson || view->page != VIEW_PAGE_STAGE)
+        return false;
+    if (view->step >= view->lesson->n_steps)
+        snprintf(state->title, sizeof state->title, "FlashLab: %s, the end", state->frame.title);
+    else
+        snprintf(state->title, sizeof state->title, "FlashLab: %s, step %d of %d",
+                 state->frame.title, view->step + 1, view->lesson->n_steps);
+    return true;
+}
+
 const char *view_state_title(struct view_state *state)
 {
     const struct view_frame *frame = &state->frame;
+    if (lesson_title(state))
+        return state->title;
     if (!frame->run[0]) {
         snprintf(state->title, sizeof state->title, "FlashLab");
         return state->title;
@@ -106,13 +125,27 @@ void view_state_follow(struct view_state *state, int leader)
     view_frame_follow(&state->frame, leader);
 }
 
-static void set_position(struct view_state *state, int which, struct view_position at)
+static bool is_past(struct view_position at, struct view_position most)
 {
-    uint64_t length = view_run_length(state->frame.run[which]);
+    return at.landed > most.landed || (at.landed == most.landed && at.flight > most.flight);
+}
+
+void view_state_place(struct view_state *state, int which, struct view_position at)
+{
+    struct view_frame *frame = &state->frame;
+    uint64_t length = view_run_length(frame->run[which]);
+    struct view_position most;
     if (at.landed >= length)
         at = (struct view_position){length, 0};
-    state->frame.at[which] = at;
+    frame->at[which] = at;
     view_state_follow(state, which);
+    if (view_player_bound(state, &most) && is_past(frame->at[0], most)) {
+        frame->at[0] = most;
+        view_state_follow(state, 0);
+        frame->playing = false;
+        state->step_target = UINT64_MAX;
+        view_state_note(state, "What comes next would answer the question.");
+    }
     state->dirty = true;
 }
 
@@ -121,7 +154,7 @@ void view_state_seek(struct view_state *state, struct view_position position)
     if (!state->frame.run[0])
         return;
     state->step_target = UINT64_MAX;
-    set_position(state, 0, position);
+    view_state_place(state, 0, position);
 }
 
 /* ---- time ------------------------------------------------------------------------------------------- */
@@ -138,7 +171,7 @@ static bool loop_back(struct view_state *state, int which)
     if (which != 0 || frame->mark_a == UINT64_MAX || frame->mark_b == UINT64_MAX ||
         frame->mark_a >= frame->mark_b || frame->at[0].landed < frame->mark_b)
         return false;
-    set_position(state, 0, (struct view_position){frame->mark_a, 0});
+    view_state_place(state, 0, (struct view_position){frame->mark_a, 0});
     return true;
 }
 
@@ -148,9 +181,9 @@ static void play(struct view_state *state, double milliseconds)
     int which;
     const struct view_run *run = view_state_leader(state, &which);
     struct view_position at =
-        view_clock_advance(run, frame->at[which], frame->speed, milliseconds);
-    frame->rate = view_clock_rate(run, at, frame->speed);
-    set_position(state, which, at);
+        view_clock_advance(run, frame->at[which], frame->speed, milliseconds * state->haste);
+    frame->rate = view_clock_rate(run, at, frame->speed) * (float)state->haste;
+    view_state_place(state, which, at);
     if (!loop_back(state, which) && at_end(state, which))
         frame->playing = false;
 }
@@ -166,7 +199,7 @@ static void step_on(struct view_state *state, double milliseconds)
         at = (struct view_position){state->step_target, 0};
         state->step_target = UINT64_MAX;
     }
-    set_position(state, which, at);
+    view_state_place(state, which, at);
 }
 
 bool view_state_tick(struct view_state *state, double milliseconds)
@@ -189,6 +222,7 @@ bool view_state_tick(struct view_state *state, double milliseconds)
         frame->rate = 0;
         state->dirty = true;
     }
+    view_player_tick(state);
     if (view_state_plot_wanted(state))
         view_state_plot_step(state);
     return state->dirty;
@@ -196,6 +230,7 @@ bool view_state_tick(struct view_state *state, double milliseconds)
 
 void view_state_settle(struct view_state *state)
 {
+    view_player_settle(state);
     state->frame.playing = false;
     state->frame.note[0] = '\0';
     state->note_left = 0;
@@ -206,7 +241,8 @@ void view_state_settle(struct view_state *state)
 bool view_state_idle(const struct view_state *state)
 {
     return !state->dirty && !state->frame.playing && state->step_target == UINT64_MAX &&
-           state->note_left <= 0 && !view_state_plot_wanted(state);
+           state->note_left <= 0 && !view_state_plot_wanted(state) &&
+           !view_player_thumbs_wanted(state);
 }
 
 /* ---- inputs ----------------------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ void view_state_show(struct view_state *state, struct view_run *run,
                      const struct view_option *second_options, int n_second);
 void view_state_fail(struct view_state *state, const struct fa_error *error); /* a message in their place */
 
-/* The window's title: "FlashLab: flash2, event 46 of 155". It stays until the next call. */
+/* The window's title: "FlashLab: flash2, event 46 of 155", or the lesson's and its step. It stays until the next call. */
 const char *view_state_title(struct view_state *state);
 
 /* One input. True: the frame changed. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visualizer/state_parts.h"
+#include "visualizer/player_parts.h"
 
 /* Forward by one event is seen to happen; everything else shows where it leads. */
 static void step(struct view_state *state, enum view_step_by by, int direction)
@@ -23,8 +23,7 @@ static void step(struct view_state *state, enum view_step_by by, int direction)
     if (seen) {
         state->step_target = target;
     } else {
-        frame->at[which] = (struct view_position){target, 0};
-        view_state_follow(state, which);
+        view_state_place(state, which, (struct view_position){target, 0});
     }
     state->dirty = true;
 }
@@ -213,7 +212,7 @@ void view_state_do(struct view_state *state, enum view_action action, int64_t va
 {
     struct view_frame *frame = &state->frame;
     state->dirty = true;
-    if (look(state, action, value))
+    if (view_player_do(state, action, value) || look(state, action, value))
         return;
     switch (action) {
     case VIEW_SAVE:

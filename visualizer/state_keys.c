@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visualizer/state_parts.h"
+#include "visualizer/player_parts.h"
 
 void view_state_close_all(struct view_state *state)
 {
@@ -176,6 +176,16 @@ static bool cell_key(struct view_state *state, enum view_key key)
     return true;
 }
 
+/* The tab right of the open one, after the last the first. */
+static int next_panel(const struct view_frame *frame)
+{
+    int place = 0;
+    while (view_panel_at(frame, place) >= 0 && view_panel_at(frame, place) != (int)frame->panel)
+        place++;
+    int next = view_panel_at(frame, place + 1);
+    return next >= 0 ? next : view_panel_at(frame, 0);
+}
+
 static bool letter(struct view_state *state, char c)
 {
     struct view_frame *frame = &state->frame;
@@ -198,7 +208,7 @@ static bool letter(struct view_state *state, char c)
         if (frame->run[1])
             view_state_do(state, VIEW_COMPARE_CLOCK, (frame->clock + 1) % VIEW_CLOCKS);
         else
-            view_state_do(state, VIEW_PANEL, (frame->panel + 1) % VIEW_PANELS);
+            view_state_do(state, VIEW_PANEL, next_panel(frame));
         break;
     case 't':
         view_state_do(state, VIEW_THEME, 0);
@@ -297,6 +307,10 @@ bool view_state_key(struct view_state *state, const struct view_input *input)
     if (input->ctrl && input->key == VIEW_KEY_TEXT && input->text[0] && strchr("qQwW", input->text[0])) {
         state->quits = true;
         return false;
+    }
+    if (!frame->help_open && view_player_key(state, input)) {
+        state->dirty = true;
+        return true;
     }
     switch (input->key) {
     case VIEW_KEY_TEXT:

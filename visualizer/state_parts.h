@@ -15,6 +15,8 @@ extern "C" {
 
 enum { VIEW_EDIT_TEXT = 64 };
 
+struct view_player; /* player_parts.h */
+
 struct view_state {
     struct view_host host;
     struct view_frame frame;
@@ -43,9 +45,15 @@ struct view_state {
     void *pump_context;
     double pump_time; /* milliseconds since the last call */
     bool cancelled;
+
+    struct view_player *player; /* NULL: without lessons */
+    double haste;               /* playing to a place goes so many times as fast */
+    struct view_box scale;      /* of the slider that is held */
 };
 
 /* state_runs.c */
+struct fa_watch view_state_watch(struct view_state *state); /* of a run that begins now */
+void view_state_run_failed(struct view_state *state, const struct fa_error *error); /* the old one stays */
 void view_state_note(struct view_state *state, const char *text);
 void view_state_rerun(struct view_state *state);        /* with frame.options as they are now */
 void view_state_reset_view(struct view_state *state);   /* after another run came */
@@ -55,6 +63,8 @@ bool view_state_plot_wanted(const struct view_state *state);
 void view_state_plot_step(struct view_state *state);
 
 /* state.c */
+/* Puts run `which` there, the other along; not past what a prediction covers. */
+void view_state_place(struct view_state *state, int which, struct view_position at);
 const struct view_run *view_state_leader(const struct view_state *state, int *which);
 void view_state_follow(struct view_state *state, int leader); /* the other run keeps together */
 

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "visualizer/state_parts.h"
+#include "visualizer/lesson_view.h"
+#include "visualizer/player_parts.h"
 
 static const struct view_hit *under(struct view_state *state, float x, float y)
 {
@@ -23,9 +24,7 @@ static void scrub(struct view_state *state, float x)
         const struct view_run *run = view_state_leader(state, &which);
         double share = view_track_share(&scene, x);
         struct view_position at = view_at_work(run, share * frame->work_in_all, frame->clock);
-        frame->at[which] = (struct view_position){at.landed, 0};
-        view_state_follow(state, which);
-        state->dirty = true;
+        view_state_place(state, which, (struct view_position){at.landed, 0});
         return;
     }
     uint64_t landed = view_track_event(&scene, x);
@@ -38,6 +37,12 @@ static void scrub(struct view_state *state, float x)
     view_state_seek(state, (struct view_position){landed, 0});
 }
 
+/* A page of lessons stands in the stage's place. */
+static bool page_is_open(const struct view_frame *frame)
+{
+    return frame->lesson && frame->lesson->page != VIEW_PAGE_STAGE;
+}
+
 /* The cell under the pointer on the cross; nothing is there below a popup. */
 static void hover(struct view_state *state)
 {
@@ -47,7 +52,7 @@ static void hover(struct view_state *state)
     bool popup = frame->help_open || frame->speed_open || frame->stages_open || frame->open_chip >= 0;
     if (state->cell_cursor)
         return;
-    if (frame->run[0] && frame->stage == VIEW_STAGE_CROSS && !popup && frame->pointer_x >= 0 &&
+    if (frame->run[0] && !page_is_open(frame) && frame->stage == VIEW_STAGE_CROSS && !popup && frame->pointer_x >= 0 &&
         frame->message.title[0] == '\0') {
         view_scene_make(&scene, frame);
         if (!view_cell_at(&scene, frame->pointer_x, frame->pointer_y, &cell))
@@ -75,6 +80,8 @@ static bool move(struct view_state *state, float x, float y)
         scrub(state, x);
     else if (state->held == VIEW_BLOCK)
         paint_under(state);
+    else if (state->held == VIEW_LESSON_SLIDER)
+        view_player_slide(state, state->scale, x);
     else
         hover(state);
     state->dirty = true;
@@ -113,6 +120,10 @@ static bool press(struct view_state *state, const struct view_input *input)
     } else if (hit->action == VIEW_BLOCK) {
         paint_under(state);
         state->held = VIEW_BLOCK;
+    } else if (hit->action == VIEW_LESSON_SLIDER || hit->action == VIEW_RACE_GUESS) {
+        state->held = VIEW_LESSON_SLIDER;
+        state->scale = hit->box;
+        view_player_slide(state, state->scale, input->x);
     } else {
         snprintf(state->pressed_text, sizeof state->pressed_text, "%s",
                  hit->label ? hit->label : "");
@@ -166,7 +177,8 @@ static bool wheel(struct view_state *state, const struct view_input *input)
     struct view_frame *frame = &state->frame;
     struct view_layout layout;
     view_layout_make(frame, &layout);
-    if (frame->help_open || view_box_has(layout.panel, input->x, input->y) ||
+    if (frame->help_open || page_is_open(frame) ||
+        view_box_has(layout.panel, input->x, input->y) ||
         view_box_has(layout.second_panel, input->x, input->y)) {
         float most = view_state_draw(state)->scroll_most;
         frame->scroll = fminf(most, fmaxf(0, frame->scroll - 40 * input->wheel));

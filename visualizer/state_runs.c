@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "visualizer/state_parts.h"
+#include "visualizer/player_parts.h"
 
 enum { NOTE_MILLISECONDS = 4000, PUMP_MILLISECONDS = 50 };
 
@@ -108,13 +108,16 @@ static bool watch_run(void *context, double done)
     return !state->cancelled;
 }
 
-static void watch_pump(struct view_state *state)
+struct fa_watch view_state_watch(struct view_state *state)
 {
     state->cancelled = false;
     state->pump_time = now_milliseconds();
+    state->frame.old = state->frame.run[0] != NULL;
+    state->frame.playing = false;
+    return (struct fa_watch){watch_run, state};
 }
 
-static void run_failed(struct view_state *state, const struct fa_error *error)
+void view_state_run_failed(struct view_state *state, const struct fa_error *error)
 {
     state->frame.old = false;
     state->frame.progress = -1;
@@ -130,7 +133,7 @@ static enum fa_status open_runs(struct view_state *state, struct view_run *runs[
                                 struct fa_error *error)
 {
     struct view_frame *frame = &state->frame;
-    struct fa_watch watch = {watch_run, state};
+    struct fa_watch watch = view_state_watch(state);
     enum fa_status status = FA_OK;
     for (int which = 0; which < 2 && status == FA_OK; which++) {
         if (which == 1 && !frame->run[1])
@@ -156,11 +159,8 @@ void view_state_rerun(struct view_state *state)
 
     if (!state->host.open_run)
         return;
-    frame->old = frame->run[0] != NULL;
-    frame->playing = false;
-    watch_pump(state);
     if (open_runs(state, runs, options, n, &error) != FA_OK) {
-        run_failed(state, &error);
+        view_state_run_failed(state, &error);
         return;
     }
     view_state_show(state, runs[0], options[0], n[0], runs[1], options[1], n[1]);
@@ -171,6 +171,7 @@ void view_state_rerun(struct view_state *state)
     }
     if (ended) /* who looked at the end sees the new end */
         view_state_seek(state, (struct view_position){view_run_length(runs[0]), 0});
+    view_player_ran(state);
 }
 
 void view_state_choose(struct view_state *state, int chip, const char *value)

@@ -5,8 +5,8 @@
 
 enum { LEVELS_MOST = 24 };
 
-/* Heights of the grid that shall lie on whole pixels, and where they are put; between two of them all
- * is stretched evenly. */
+/* Heights of the grid that shall lie on whole pixels, and where they are put; between two of them
+ * all is stretched evenly. */
 struct levels {
     int n;
     float grid[LEVELS_MOST], pixel[LEVELS_MOST];
@@ -108,11 +108,20 @@ static void draw_curve(const struct pen *pen, const float a[2], const float c[2]
     }
 }
 
+/* Small digits and letters above or below the line have thinner strokes. */
+static float weight_of(uint32_t code)
+{
+    bool small = code == 0xb2 || code == 0xb3 || code == 0xb9 || code == 0x1d40 ||
+                 (code >= 0x2070 && code <= 0x2089);
+    return small ? 0.8f : 1;
+}
+
 void view_strokes_draw(struct view_mask *mask, const struct view_glyph *glyph,
                        enum view_style style, float size, float x)
 {
     struct levels levels = {0};
-    float scale = size / VIEW_EM, width = fmaxf(1, view_stroke_width(style) * scale);
+    float scale = size / VIEW_EM;
+    float width = fmaxf(1, view_stroke_width(style) * weight_of(glyph->code) * scale);
     struct pen pen = {mask, 0.5f * width};
     float left, stretch, at[3][2] = {{0}}; /* the point before, a control, this one */
     if (glyph->n == 0)

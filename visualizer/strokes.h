@@ -1,6 +1,6 @@
 /*
- * The built-in face's glyphs as pixels: strokes with round ends, whose level parts are moved to whole
- * pixels, so that small sizes are as crisp as a hinted font's.
+ * The built-in face's glyphs as pixels: strokes with round ends, whose level parts are moved to
+ * whole pixels, so that small sizes are as crisp as a hinted font's.
  */
 #ifndef VIEW_STROKES_H
 #define VIEW_STROKES_H

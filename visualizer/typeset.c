@@ -84,7 +84,7 @@ static void keep_bounds(struct view_typesetter *typesetter)
         view_typesetter_forget(typesetter);
 }
 
-/* ---- setting: a text is cut into runs, each of which one face can draw -------------------------------- */
+/* ---- setting: a text is cut into runs, each of which one face can draw ----------------------- */
 
 /* Who draws a code point: the style asked for, the plain or bold sans in place of a mono that lacks
  * it, or the built-in face (VIEW_STYLES). */
@@ -155,8 +155,7 @@ static float set_by_strokes(const struct kept *kept, const char *text, size_t n,
 {
     float from = x;
     for (size_t at = 0, taken; at < n; at += taken) {
-        const struct view_glyph *glyph =
-            view_glyph_find(view_utf8_next(text + at, n - at, &taken));
+        const struct view_glyph *glyph = view_glyph_find(view_utf8_next(text + at, n - at, &taken));
         if (mask)
             view_strokes_draw(mask, glyph, kept->style, kept->size, x);
         x += view_glyph_advance(glyph, kept->style) * kept->size / VIEW_EM;
@@ -188,7 +187,7 @@ static float set_runs(struct view_typesetter *typesetter, const struct kept *kep
     return x;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------ */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(enum view_style style, float size, const char *text, size_t n)
 {

@@ -1,7 +1,7 @@
 /*
- * Texts as masks: by a font of the system where its owner brings one, and by the built-in face's strokes
- * for all that this font lacks. What was measured or drawn lately is kept, within bounds, since nearly
- * all texts of a picture are those of the picture before.
+ * Texts as masks: by a font of the system where its owner brings one, and by the built-in face's
+ * strokes for all that this font lacks. What was measured or drawn lately is kept, within bounds,
+ * since nearly all texts of a picture are those of the picture before.
  *
  * Sizes and widths are pixels here.
  */
@@ -19,8 +19,8 @@ extern "C" {
 struct view_font_source {
     /* Whether `style` has the code point itself. */
     bool (*has)(void *context, enum view_style style, float size, uint32_t code);
-    /* The width of a text, all of whose code points it has; and with a mask, its picture, whose cover
-     * is malloc's. Below 0: it failed. */
+    /* The width of a text, all of whose code points it has; and with a mask, its picture, whose
+     * cover is malloc's. Below 0: it failed. */
     float (*set)(void *context, enum view_style style, float size, const char *text,
                  struct view_mask *mask);
     void *context;

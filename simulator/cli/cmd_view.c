@@ -5,7 +5,7 @@
 
 #include "simulator/cli/options.h"
 #include "simulator/cli/progress.h"
-#include "simulator/cli/view.h"
+#include "simulator/cli/view_lessons.h"
 
 #define AT(field) offsetof(struct cli_view, field)
 
@@ -81,6 +81,17 @@ static const struct cli_option view_options[] = {
      .help = "Traffic in elements instead of bytes."},
 };
 
+static const struct cli_option lesson_options[] = {
+    {.name = "lesson", .value = "N", .kind = CLI_INTEGER, .offset = AT(lesson), .max = 63,
+     .help = "Open this lesson, where it was left."},
+    {.name = "step", .value = "K", .kind = CLI_INTEGER, .offset = AT(step), .min = 1, .max = 63,
+     .help = "Its step K, from 1."},
+    {.name = "present", .kind = CLI_FLAG, .offset = AT(present),
+     .help = "For a class: one and a half times as large, light, nothing is saved, R reveals."},
+    {.name = "lessons", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(lessons_folder),
+     .help = "Read the lessons of this folder (those that came with the program)."},
+};
+
 static const struct cli_option picture_options[] = {
     {.name = "screenshot", .value = "F.png", .kind = CLI_FILE, .offset = AT(screenshot),
      .help = "Write the frame as a picture; no window, no display."},
@@ -100,12 +111,32 @@ static const struct cli_option picture_options[] = {
      .help = "Print what happens, one line an event."},
 };
 
+static const struct cli_group lesson_group = CLI_GROUP("Lessons", lesson_options);
 static const struct cli_group view_group = CLI_GROUP("The view", view_options);
 static const struct cli_group picture_group = CLI_GROUP("Without a window", picture_options);
 static const struct cli_group *const groups[] = {
-    &view_group,        &picture_group,   &cli_problem_group, &cli_sparse_group,
-    &cli_machine_group, &cli_input_group, NULL,
+    &lesson_group,      &view_group,        &picture_group,   &cli_problem_group,
+    &cli_sparse_group,  &cli_machine_group, &cli_input_group, NULL,
 };
+
+/* A lesson says itself what is run, and where it stands. */
+static enum fa_status check_lesson(const struct cli_view *view, struct fa_error *error)
+{
+    static const char *const of_lesson[] = {"trace", "compare", "at", "stage", "panel", "describe",
+                                            "keep-together", "elements"};
+    if (view->lesson < 0 && view->step > 0)
+        return fa_fail(error, FA_BAD_ARGUMENT, "--step: expected --lesson with it");
+    if (view->lesson < 0)
+        return FA_OK;
+    for (size_t i = 0; i < sizeof of_lesson / sizeof *of_lesson; i++)
+        if (cli_given(&view->problem.base, of_lesson[i]))
+            return fa_fail(error, FA_BAD_ARGUMENT, "--lesson and --%s: expected only one of them",
+                           of_lesson[i]);
+    if (view->runs.words.n > 0)
+        return fa_fail(error, FA_BAD_ARGUMENT, "--lesson and %.200s: expected only one of them",
+                       cli_word(&view->runs.words, 0));
+    return FA_OK;
+}
 
 static enum fa_status check(const struct cli_view *view, struct fa_error *error)
 {
@@ -116,7 +147,7 @@ static enum fa_status check(const struct cli_view *view, struct fa_error *error)
     if ((view->from || view->to) && !moves)
         return fa_fail(error, FA_BAD_ARGUMENT, "--%s: expected --record or --describe with it",
                        view->from ? "from" : "to");
-    if (cli_given(&view->problem.base, "crop") && !view->screenshot)
+    if (view->crop >= 0 && !view->screenshot)
         return fa_fail(error, FA_BAD_ARGUMENT, "--crop: expected --screenshot with it");
     if (view->trace && view->problem.in)
         return fa_fail(error, FA_BAD_ARGUMENT, "--trace and --in: expected only one of them");
@@ -126,10 +157,12 @@ static enum fa_status check(const struct cli_view *view, struct fa_error *error)
     return FA_OK;
 }
 
-/* The runs, with a bar while they are made. */
+/* The runs, with a bar while they are made; a lesson opens its own. */
 static enum fa_status open_runs(struct cli_view *view, struct fa_error *error)
 {
     struct cli_view_scene *scene = &view->scene;
+    if (view->lesson >= 0)
+        return FA_OK;
     struct cli_progress progress;
     enum fa_status status;
     cli_progress_start(&progress, "running ");
@@ -153,12 +186,28 @@ static enum fa_status read_options(struct cli_view *view, int argc, char **argv,
     if (status == FA_OK)
         status = cli_words_take(argc, argv, &view->runs.words, error);
     if (status == FA_OK)
+        status = check_lesson(view, error);
+    view->bare = view->lesson < 0 && view->runs.words.n == 0 && !view->trace && !view->compare &&
+                 !view->at && !cli_given(&view->problem.base, "stage") &&
+                 !cli_given(&view->problem.base, "panel");
+    if (status == FA_OK)
         status = cli_view_small(&view->runs.words, error);
     if (status == FA_OK && view->compare &&
         (size_t)snprintf(view->runs.compare, sizeof view->runs.compare, "%s", view->compare) >=
             sizeof view->runs.compare)
         status = fa_fail(error, FA_TOO_LARGE, "--compare: too long");
     return status;
+}
+
+/* A class looks from further away. */
+static void read_present(struct cli_view *view)
+{
+    if (!view->present)
+        return;
+    if (!cli_given(&view->problem.base, "font-scale"))
+        view->font_scale = 1.5;
+    if (!cli_given(&view->problem.base, "theme"))
+        view->theme = 1;
 }
 
 static int run(const struct cli_command *command, int argc, char **argv)
@@ -171,14 +220,19 @@ static int run(const struct cli_command *command, int argc, char **argv)
     view->problem = cli_problem_defaults;
     view->font_scale = 1;
     view->fps = 20;
-    view->panel = -1;
+    view->panel = view->crop = -1;
+    view->lesson = view->lesson_seed = -1;
     enum fa_status status = FA_OK;
     if (!cli_begin(command, argc, argv, &view->problem.base, &exit_status)) {
         free(view);
         return exit_status;
     }
+    read_present(view);
     status = read_options(view, argc, argv, &error);
-    if (status == FA_OK && !view->screenshot && !view->record && !view->describe)
+    bool window = !view->screenshot && !view->record && !view->describe;
+    if (status == FA_OK)
+        status = cli_view_lessons_open(view, window, &error);
+    if (status == FA_OK && window)
         status = cli_view_window_check(&error);
     if (status == FA_OK)
         status = open_runs(view, &error);
@@ -188,8 +242,9 @@ static int run(const struct cli_command *command, int argc, char **argv)
         status = cli_view_screenshot(view, &error);
     if (status == FA_OK && view->record)
         status = cli_view_record(view, &error);
-    if (status == FA_OK && !view->screenshot && !view->record && !view->describe)
+    if (status == FA_OK && window)
         status = cli_view_window(view, &error);
+    cli_view_lessons_close(view);
     view_run_close(view->scene.run[0]);
     view_run_close(view->scene.run[1]);
     if (status != FA_OK)
@@ -205,13 +260,15 @@ const struct cli_command cli_view = {
     .operands = "",
     .about = "Executes a run and shows it event by event: tiles moving between HBM and SRAM, every\n"
              "number from that run. Where no option says how large the problem is, it is small\n"
-             "enough to read each cell: N = 16, d = 4, tiles of 4x4, 512 bytes of SRAM.",
+             "enough to read each cell: N = 16, d = 4, tiles of 4x4, 512 bytes of SRAM. Alone it\n"
+             "opens the lessons where they were left; with --lesson one of them.",
     .examples = "  flashlab view\n"
                 "  flashlab view --n 128 --d 16 --tiles 16x16 --sram 10K --compare \"--algorithm "
                 "flash1\"\n"
                 "  flashlab view --at 46 --screenshot tile.png\n"
                 "  flashlab view --causal --record causal.gif --size 800x600\n"
-                "  flashlab view --pass backward --describe",
+                "  flashlab view --pass backward --describe\n"
+                "  flashlab view --lesson 6 --step 4 --screenshot step.png",
     .groups = groups,
     .run = run,
 };

@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+struct lesson_shelf;
+struct cli_view_lessons;
+
 /* The executed runs with their chips; run[1] NULL: no compare. A window's state takes them over. */
 struct cli_view_scene {
     struct view_run *run[2];
@@ -25,6 +28,14 @@ struct cli_view {
     double font_scale;
     int64_t fps;
     bool reduced_motion, elements, describe;
+    int64_t lesson; /* -1: none */
+    int64_t step;   /* from 1; 0: not given */
+    int64_t lesson_seed; /* -1: none */
+    const char *lessons_folder;
+    bool present;
+    bool bare;                         /* nothing says what to show: where the learner left off */
+    const struct lesson_shelf *shelf;  /* in place of those of the folder; NULL: not */
+    struct cli_view_lessons *lessons;  /* view_lessons.h */
     struct cli_view_runs runs;
     struct cli_view_scene scene;
 };
@@ -50,6 +61,10 @@ enum fa_status cli_view_save_events(const struct cli_view *view, const struct vi
 enum fa_status cli_view_screenshot(struct cli_view *view, struct fa_error *error);
 enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error);
 enum fa_status cli_view_describe(struct cli_view *view, struct fa_error *error);
+
+/* A lesson's step (from 0) as it is printed: the stage alone, light, its question open. */
+enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
+                                     int64_t seed, const char *path, struct fa_error *error);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
-#include "simulator/cli/view.h"
+#include "simulator/cli/view_lessons.h"
 #include "visualizer/clock.h"
 #include "visualizer/sentence.h"
 #ifdef FLASHLAB_HAVE_CANVAS
@@ -14,22 +14,22 @@
 #endif
 
 /* --at, --from and --to as positions of the first run. */
-static enum fa_status read_place(const struct cli_view *view, const char *option, const char *text,
+static enum fa_status read_place(const struct view_run *run, const char *option, const char *text,
                                  const char *otherwise, struct view_position *at,
                                  struct fa_error *error)
 {
     struct fa_error inner;
-    enum fa_status status = view_position_parse(view->scene.run[0], text ? text : otherwise, at,
-                                                &inner);
+    enum fa_status status = view_position_parse(run, text ? text : otherwise, at, &inner);
     return status == FA_OK ? FA_OK : fa_fail(error, status, "--%s: %s", option, inner.text);
 }
 
-static enum fa_status read_range(const struct cli_view *view, struct view_position *from,
-                                 struct view_position *to, struct fa_error *error)
+static enum fa_status read_range(const struct cli_view *view, const struct view_run *run,
+                                 struct view_position *from, struct view_position *to,
+                                 struct fa_error *error)
 {
-    enum fa_status status = read_place(view, "from", view->from, "start", from, error);
+    enum fa_status status = read_place(run, "from", view->from, "start", from, error);
     if (status == FA_OK)
-        status = read_place(view, "to", view->to, "end", to, error);
+        status = read_place(run, "to", view->to, "end", to, error);
     if (status == FA_OK && (to->landed < from->landed ||
                             (to->landed == from->landed && to->flight < from->flight)))
         return fa_fail(error, FA_BAD_ARGUMENT, "--to %s: expected a place after --from's %s",
@@ -42,7 +42,7 @@ enum fa_status cli_view_describe(struct cli_view *view, struct fa_error *error)
     struct view_run *run = view->scene.run[0];
     struct view_position from, to;
     struct view_sentence sentence;
-    enum fa_status status = read_range(view, &from, &to, error);
+    enum fa_status status = read_range(view, run, &from, &to, error);
     for (uint64_t index = from.landed; status == FA_OK && index < to.landed && !ferror(stdout);
          index++) {
         view_sentence(run, index, &sentence);
@@ -61,7 +61,7 @@ void cli_view_frame_options(const struct cli_view *view, struct view_frame *fram
     frame->clock = (enum view_clock_kind)view->clock;
     frame->bytes = !view->elements;
     if (view->panel >= 0) {
-        frame->panel_open = view->panel < VIEW_PANELS;
+        frame->panel_open = view->panel <= VIEW_PANEL_CHECK; /* the word after it is none */
         frame->panel = frame->panel_open ? (enum view_panel)view->panel : frame->panel;
     }
 }
@@ -245,8 +245,8 @@ enum fa_status cli_view_save_events(const struct cli_view *view, const struct vi
                       path, error);
 }
 
-/* A window's state without a window, which shows the runs; it counts the plot's points, for which a
- * picture waits. `face` measures nothing that stays. */
+/* A window's state without a window, which shows the runs, or the lesson's step; it counts the plot's
+ * points, for which a picture waits. `face` measures nothing that stays. */
 static enum fa_status open_state(struct cli_view *view, struct view_state **state,
                                  struct fa_error *error)
 {
@@ -259,9 +259,13 @@ static enum fa_status open_state(struct cli_view *view, struct view_state **stat
                         (float)(view->height ? view->height : 720) / scale, state, error);
     if (status != FA_OK)
         return status;
-    view_state_show(*state, scene->run[0], scene->options[0], scene->n_options[0], scene->run[1],
-                    scene->options[1], scene->n_options[1]);
+    if (scene->run[0])
+        view_state_show(*state, scene->run[0], scene->options[0], scene->n_options[0],
+                        scene->run[1], scene->options[1], scene->n_options[1]);
     cli_view_frame_options(view, view_state_frame(*state));
+    status = cli_view_lessons_start(view, *state, error);
+    if (status != FA_OK)
+        return status;
     view_state_settle(*state);
     while (!cli_interrupted()) {
         view_state_draw(*state);
@@ -273,12 +277,13 @@ static enum fa_status open_state(struct cli_view *view, struct view_state **stat
     return FA_OK;
 }
 
-/* The runs go back to who closes them. */
-static void close_state(struct view_state *state)
+/* The scene's runs go back to who closes them; a lesson's are the state's. */
+static void close_state(const struct cli_view *view, struct view_state *state)
 {
     if (!state)
         return;
-    view_state_frame(state)->run[0] = view_state_frame(state)->run[1] = NULL;
+    if (view->scene.run[0])
+        view_state_frame(state)->run[0] = view_state_frame(state)->run[1] = NULL;
     view_state_close(state);
 }
 
@@ -290,15 +295,16 @@ enum fa_status cli_view_screenshot(struct cli_view *view, struct fa_error *error
     enum fa_status status = cli_file_check(view->screenshot, &inner);
     if (status != FA_OK)
         return fa_fail(error, status, "--screenshot: %s", inner.text);
-    status = read_place(view, "at", view->at, "end", &at, error);
+    if (view->scene.run[0])
+        status = read_place(view->scene.run[0], "at", view->at, "end", &at, error);
     if (status == FA_OK)
         status = open_state(view, &state, error);
-    if (status == FA_OK) {
+    if (status == FA_OK && view->scene.run[0])
         view_state_seek(state, at);
-        status = save_frame(view, view_state_frame(state),
-                            cli_given(&view->problem.base, "crop"), view->screenshot, error);
-    }
-    close_state(state);
+    if (status == FA_OK)
+        status = save_frame(view, view_state_frame(state), view->crop >= 0, view->screenshot,
+                            error);
+    close_state(view, state);
     return status;
 }
 
@@ -310,12 +316,35 @@ enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error)
     enum fa_status status = cli_file_check(view->record, &inner);
     if (status != FA_OK)
         return fa_fail(error, status, "--record: %s", inner.text);
-    status = read_range(view, &from, &to, error);
+    status = open_state(view, &state, error);
     if (status == FA_OK)
-        status = open_state(view, &state, error);
+        status = read_range(view, view_state_frame(state)->run[0], &from, &to, error);
     if (status == FA_OK)
         status = save_range(view, view_state_frame(state), from, to, view->record, error);
-    close_state(state);
+    close_state(view, state);
+    return status;
+}
+
+enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
+                                     int64_t seed, const char *path, struct fa_error *error)
+{
+    struct cli_view *view = calloc(1, sizeof *view);
+    if (!view)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for a picture");
+    view->problem = cli_problem_defaults;
+    view->font_scale = 1;
+    view->panel = -1;
+    view->theme = 1;
+    view->lesson = lesson;
+    view->step = step + 1;
+    view->lesson_seed = seed;
+    view->shelf = shelf;
+    view->screenshot = path; /* of the stage alone: crop is 0 */
+    enum fa_status status = cli_view_lessons_open(view, false, error);
+    if (status == FA_OK)
+        status = cli_view_screenshot(view, error);
+    cli_view_lessons_close(view);
+    free(view);
     return status;
 }
 
@@ -337,6 +366,13 @@ enum fa_status cli_view_screenshot(struct cli_view *view, struct fa_error *error
 enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error)
 {
     (void)view;
+    return no_canvas(error);
+}
+
+enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
+                                     int64_t seed, const char *path, struct fa_error *error)
+{
+    (void)shelf, (void)lesson, (void)step, (void)seed, (void)path;
     return no_canvas(error);
 }
 

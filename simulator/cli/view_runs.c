@@ -1,6 +1,7 @@
 #include "simulator/cli/view_runs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,31 @@ static void describe(const struct cli_view_runs *runs, const struct cli_problem 
     }
 }
 
+/* What cannot be watched is refused before its tensors are made. */
+static enum fa_status check_length(const struct sim_experiment *experiment,
+                                   const struct cli_problem *options, struct fa_error *error)
+{
+    struct sim_experiment shapes = *experiment;
+    struct fa_tiles tiles;
+    enum fa_status status = cli_problem_make(options, &shapes.problem, error);
+    if (options->in || status != FA_OK) /* files have the sizes, and are no longer than they are */
+        return options->in ? FA_OK : status;
+    status = sim_experiment_tiles(&shapes, &tiles, error);
+    if (status != FA_OK)
+        return status;
+    const struct fa_problem *p = &shapes.problem;
+    double visited = ceil((double)p->nq / (double)tiles.br) * ceil((double)p->nk / (double)tiles.bc) *
+                     (double)p->heads * (double)p->batch;
+    /* Causal leaves half; a window or a block mask may leave any share, so those are only found out. */
+    bool any_share = p->window_left >= 0 || p->window_right >= 0 || options->block_mask_path ||
+                     options->pattern_given;
+    if (!any_share && visited * (p->causal != FA_CAUSAL_NONE ? 2 : 4) > VIEW_MOST_EVENTS)
+        return fa_fail(error, FA_TOO_LARGE,
+                       "%.0f score tiles make more than %d events: expected a smaller N, larger "
+                       "tiles or fewer heads to watch", visited, VIEW_MOST_EVENTS);
+    return FA_OK;
+}
+
 /* Everything that a run of the options needs. */
 static enum fa_status make_source(const struct cli_view_runs *runs,
                                   const struct cli_problem *options, const uint8_t *painted,
@@ -117,6 +143,8 @@ static enum fa_status make_source(const struct cli_view_runs *runs,
     };
     describe(runs, options, &experiment->trace_header);
     enum fa_status status = cli_machine_make(options, &experiment->machine, error);
+    if (status == FA_OK)
+        status = check_length(experiment, options, error);
     if (status == FA_OK)
         status = cli_inputs_open(inputs, options, CLI_NEED_OUTPUTS, error);
     experiment->problem = inputs->problem;

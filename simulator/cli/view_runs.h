@@ -40,9 +40,10 @@ bool cli_words_have(const struct cli_words *words, const char *name);
 enum fa_status cli_words_set(struct cli_words *words, const char *name, const char *value,
                              struct fa_error *error);
 
-/* The text's options in place of those of their names. Words are split at spaces, and ' and " keep what is
- * between them together. FA_BAD_ARGUMENT for a quote that is not closed and for a word that is no
- * option; FA_TOO_LARGE. */
+/* The text's options in place of those of their names; --no-causal takes --causal out, --n and --nq
+ * or --nk take each other's place. Words are split at spaces, and ' and " keep what is between them
+ * together. FA_BAD_ARGUMENT for a quote that is not closed and for a word that is no option;
+ * FA_TOO_LARGE. */
 enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct fa_error *error);
 
 /* Reads the words as options of a run, on top of cli_problem_defaults. What they point to lies in `words`.

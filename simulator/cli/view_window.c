@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulator/cli/view.h"
+#include "simulator/cli/view_lessons.h"
 #include "visualizer/clock.h"
 
 #ifdef FLASHLAB_HAVE_CANVAS
@@ -52,7 +52,11 @@ static enum fa_status open_run(void *context, int which, struct view_option *opt
                                struct view_run **run, struct fa_error *error)
 {
     struct cli_view *view = context;
-    return cli_view_change(&view->runs, which, options, n_options, blocks, watch, run, error);
+    enum fa_status status =
+        cli_view_change(&view->runs, which, options, n_options, blocks, watch, run, error);
+    if (status == FA_OK && which == 0)
+        cli_view_lessons_painted(view, *run, blocks);
+    return status;
 }
 
 static enum fa_status take_file(void *context, const char *path, struct view_option *options,
@@ -72,17 +76,27 @@ static enum fa_status start(void *context, const struct view_face *face, float w
     const struct view_host host = {.open_run = open_run, .save_picture = save_picture,
                                    .save_movie = save_movie, .take_file = take_file,
                                    .context = view};
-    if (view->at && view_position_parse(scene->run[0], view->at, &at, &inner) != FA_OK)
+    if (view->at && scene->run[0] &&
+        view_position_parse(scene->run[0], view->at, &at, &inner) != FA_OK)
         return fa_fail(error, inner.status, "--at: %s", inner.text);
     enum fa_status status = view_state_open(&host, face, width, height, state, error);
     if (status != FA_OK)
         return status;
-    view_state_show(*state, scene->run[0], scene->options[0], scene->n_options[0], scene->run[1],
-                    scene->options[1], scene->n_options[1]);
-    scene->run[0] = scene->run[1] = NULL; /* the state's from here on */
+    if (scene->run[0])
+        view_state_show(*state, scene->run[0], scene->options[0], scene->n_options[0],
+                        scene->run[1], scene->options[1], scene->n_options[1]);
     cli_view_frame_options(view, view_state_frame(*state));
-    view_state_seek(*state, at);
-    return FA_OK;
+    if (scene->run[0])
+        view_state_seek(*state, at);
+    scene->run[0] = scene->run[1] = NULL; /* the state's from here on */
+    status = cli_view_lessons_start(view, *state, error);
+    if (status != FA_OK && view_state_frame(*state)->lesson)
+        return FA_OK; /* the window tells it, and has other lessons */
+    if (status != FA_OK) {
+        view_state_close(*state);
+        *state = NULL;
+    }
+    return status;
 }
 
 enum fa_status cli_view_window_check(struct fa_error *error)

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reference/faulty/faulty.h"
 #include "simulator/cli/view_runs.h"
 
 const char *cli_word(const struct cli_words *words, int index)
@@ -55,9 +56,30 @@ bool cli_words_have(const struct cli_words *words, const char *name)
     return false;
 }
 
+/* An algorithm that `run` has, or one of the faulty ones: to be looked at, not to be counted on. */
+static enum fa_status set_algorithm(struct cli_options *options, const char *text,
+                                    struct fa_error *error)
+{
+    struct cli_problem *problem = (struct cli_problem *)options;
+    const struct fa_algorithm *faulty = fa_faulty_find(text);
+    if (!faulty)
+        return cli_problem_group.options[0].set(options, text, error);
+    problem->algorithms[0] = faulty;
+    problem->n_algorithms = 1;
+    return FA_OK;
+}
+
+static const struct cli_option algorithm_options[] = {
+    {.name = "algorithm", .value = "NAME", .kind = CLI_OTHER, .set = set_algorithm,
+     .help = "As for run; also faulty-a to faulty-f, and healthy."},
+};
+
+static const struct cli_group algorithm_group = CLI_GROUP("Algorithm", algorithm_options);
+
 /* The options that describe a run: what `view` takes from `run`. */
 static const struct cli_group *const groups[] = {
-    &cli_problem_group, &cli_sparse_group, &cli_machine_group, &cli_input_group, NULL,
+    &algorithm_group,   &cli_shape_group, &cli_sparse_group,
+    &cli_machine_group, &cli_input_group, NULL,
 };
 
 static const struct cli_command run_options = {.name = "view", .operands = "", .groups = groups};
@@ -122,6 +144,27 @@ static enum fa_status next_word(const char **text, char *word, size_t size, bool
     return quote ? fa_fail(error, FA_BAD_ARGUMENT, "expected a closing %c", quote) : FA_OK;
 }
 
+/* --n is a length of both, which takes the place of --nq and --nk, as those do of it. */
+static enum fa_status make_room(struct cli_words *words, const char *name, struct fa_error *error)
+{
+    bool both = strcmp(name, "n") == 0;
+    enum fa_status status = FA_OK;
+    if (!both && strcmp(name, "nq") != 0 && strcmp(name, "nk") != 0)
+        return FA_OK;
+    status = cli_words_set(words, both ? "nq" : "n", NULL, error);
+    return status == FA_OK && both ? cli_words_set(words, "nk", NULL, error) : status;
+}
+
+/* "--no-causal" takes --causal out: the option that it names, or NULL. */
+static const struct cli_option *find_negated(const char *word)
+{
+    char name[64];
+    if (strncmp(word, "--no-", 5) != 0 || strchr(word, '=') ||
+        (size_t)snprintf(name, sizeof name, "--%s", word + 5) >= sizeof name)
+        return NULL;
+    return find_option(name);
+}
+
 enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct fa_error *error)
 {
     char word[1024], value[1024];
@@ -129,7 +172,14 @@ enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct
     enum fa_status status = next_word(&text, word, sizeof word, &found, error);
     while (status == FA_OK && found) {
         const struct cli_option *option = find_option(word);
+        const struct cli_option *negated = option ? NULL : find_negated(word);
         char *given = strchr(word, '=');
+        if (negated) {
+            status = cli_words_set(words, negated->name, NULL, error);
+            if (status == FA_OK)
+                status = next_word(&text, word, sizeof word, &found, error);
+            continue;
+        }
         if (!option)
             return fa_fail(error, FA_BAD_ARGUMENT, "%s: expected options of a run, as in "
                                                    "\"--algorithm flash1\"", word);
@@ -140,6 +190,8 @@ enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct
                 status = fa_fail(error, FA_BAD_ARGUMENT, "--%s: expected a value, %s after it",
                                  option->name, option->value);
         }
+        if (status == FA_OK)
+            status = make_room(words, option->name, error);
         if (status == FA_OK)
             status = cli_words_set(words, option->name, value, error);
         if (status == FA_OK)

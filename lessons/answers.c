@@ -1,0 +1,221 @@
+/* Answers of questions, and what a learner's answer is worth. */
+#include "lessons/answers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum fa_status lesson_fill(const char *text, const char *words, const struct lesson_runner *runner,
+                           char *out, size_t size, struct fa_error *error)
+{
+    char expression[512], number[LESSON_NUMBER_TEXT];
+    size_t length = 0;
+    double value;
+    while (*text) {
+        const char *piece = text;
+        size_t n = strcspn(text, "{");
+        if (n == 0) {
+            size_t inside = strcspn(text + 1, "}");
+            if (text[1 + inside] != '}' || inside >= sizeof expression)
+                return fa_fail(error, FA_BAD_ARGUMENT, "%.100s: expected {EXPRESSION}", text);
+            memcpy(expression, text + 1, inside);
+            expression[inside] = '\0';
+            enum fa_status status = lesson_evaluate(expression, words, runner, &value, error);
+            if (status != FA_OK)
+                return status;
+            piece = lesson_number_text(value, number);
+            text += inside + 2;
+            n = strlen(piece);
+        } else {
+            text += n;
+        }
+        if (length + n + 1 > size)
+            return fa_fail(error, FA_TOO_LARGE, "a text of more than %zu bytes", size - 1);
+        memcpy(out + length, piece, n);
+        length += n;
+    }
+    if (length + 1 > size)
+        return fa_fail(error, FA_TOO_LARGE, "a text of more than %zu bytes", size);
+    out[length] = '\0';
+    return FA_OK;
+}
+
+/* A refusal gets the question's place, and what of it was being computed. */
+static enum fa_status at_question(const struct lesson *lesson,
+                                  const struct lesson_question *question, const char *what,
+                                  enum fa_status status, const struct fa_error *inner,
+                                  struct fa_error *error)
+{
+    if (status == FA_BAD_ARGUMENT || status == FA_DOES_NOT_FIT)
+        status = FA_BAD_FILE;
+    return fa_fail(error, status, "%.300s:%d: question %s, %s: %s", lesson->file, question->line,
+                   question->id, what, inner->text);
+}
+
+static enum fa_status evaluate(const struct lesson *lesson, const struct lesson_question *question,
+                               int choice, const char *words, const struct lesson_runner *runner,
+                               double *value, struct fa_error *error)
+{
+    struct fa_error inner;
+    char what[32] = "the answer";
+    const char *expression =
+        choice < 0 ? question->expression : question->choice[choice].expression;
+    enum fa_status status = lesson_evaluate(expression, words, runner, value, &inner);
+    if (status == FA_OK)
+        return FA_OK;
+    if (choice >= 0)
+        snprintf(what, sizeof what, "choice %d", choice + 1);
+    return at_question(lesson, question, what, status, &inner, error);
+}
+
+static bool is_exact(double right)
+{
+    return fabs(right) < 100 && fabs(right - round(right)) <= 1e-9;
+}
+
+/* Whether a learner's number is as good as the value. */
+static bool is_close(const struct lesson_question *question, double given, double value)
+{
+    double allowed = question->tolerance * fabs(value);
+    if (is_exact(value) && !question->tolerance_given)
+        allowed = 0;
+    return fabs(given - value) <= allowed + 1e-9 * fmax(1, fabs(value));
+}
+
+/* Whether two computed values are one. */
+static bool is_equal(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+enum fa_status lesson_answers_of(const struct lesson *lesson,
+                                 const struct lesson_question *question, const char *words,
+                                 const struct lesson_runner *runner, struct lesson_answers *answers,
+                                 struct fa_error *error)
+{
+    struct lesson_answers made = {0};
+    int right = 0;
+    enum fa_status status = evaluate(lesson, question, -1, words, runner, &made.right, error);
+    for (int c = 0; c < question->n_choices && status == FA_OK; c++)
+        status = evaluate(lesson, question, c, words, runner, &made.choice[c], error);
+    if (status != FA_OK)
+        return status;
+    for (int c = 0; c < question->n_choices; c++) {
+        bool is_right = is_equal(made.choice[c], made.right);
+        right += is_right;
+        if (question->kind != LESSON_CHOICE && is_close(question, made.choice[c], made.right))
+            return fa_fail(error, FA_BAD_FILE,
+                           "%.300s:%d: question %s, choice %d is %g and the answer %g: expected a "
+                           "wrong answer that differs by more than the tolerance",
+                           lesson->file, question->line, question->id, c + 1, made.choice[c],
+                           made.right);
+        if (question->kind == LESSON_CHOICE && question->choice[c].right && !is_right)
+            return fa_fail(
+                error, FA_BAD_FILE,
+                "%.300s:%d: question %s, choice %d is %g and said to be right, the answer "
+                "is %g: expected the same",
+                lesson->file, question->line, question->id, c + 1, made.choice[c], made.right);
+        for (int other = 0; other < c; other++)
+            if (is_equal(made.choice[c], made.choice[other]))
+                return fa_fail(
+                    error, FA_BAD_FILE,
+                    "%.300s:%d: question %s, choices %d and %d are both %g: expected values "
+                    "that differ",
+                    lesson->file, question->line, question->id, other + 1, c + 1, made.choice[c]);
+    }
+    if (question->kind == LESSON_CHOICE && right != 1)
+        return fa_fail(error, FA_BAD_FILE,
+                       "%.300s:%d: question %s: no choice is %g, the answer: expected one that is",
+                       lesson->file, question->line, question->id, made.right);
+    *answers = made;
+    return FA_OK;
+}
+
+/* ---- grading ---- */
+
+/* What a wrong answer without a sentence of its own is told. */
+static void say_distance(const struct lesson_question *question, struct lesson_grade *grade)
+{
+    char number[LESSON_NUMBER_TEXT];
+    double times = grade->right != 0 ? grade->given / grade->right : 0;
+    if (question->kind == LESSON_CHOICE || !(times > 0))
+        snprintf(grade->feedback, sizeof grade->feedback, "The run gives another value.");
+    else if (fabs(times - 1) < .1)
+        snprintf(grade->feedback, sizeof grade->feedback, "That is close to what the run gives.");
+    else if (times > 1)
+        snprintf(grade->feedback, sizeof grade->feedback, "That is %s times what the run gives.",
+                 lesson_number_text(times, number));
+    else
+        snprintf(grade->feedback, sizeof grade->feedback, "The run gives %s times as much.",
+                 lesson_number_text(1 / times, number));
+}
+
+/* The feedback of a choice, or the reason after a right answer. */
+static enum fa_status say(const struct lesson *lesson, const struct lesson_question *question,
+                          const char *text, const char *words, const struct lesson_runner *runner,
+                          struct lesson_grade *grade, struct fa_error *error)
+{
+    struct fa_error inner;
+    enum fa_status status =
+        lesson_fill(text, words, runner, grade->feedback, sizeof grade->feedback, &inner);
+    return status == FA_OK ? FA_OK
+                           : at_question(lesson, question, "the feedback", status, &inner, error);
+}
+
+/* Which choice an answer is, -1: none. An index goes before a value. */
+static enum fa_status find_choice(const struct lesson *lesson,
+                                  const struct lesson_question *question, const char *words,
+                                  const struct lesson_runner *runner, struct lesson_grade *grade,
+                                  struct fa_error *error)
+{
+    double value;
+    grade->choice = -1;
+    if (question->kind == LESSON_CHOICE && grade->given >= 1 &&
+        grade->given <= question->n_choices && grade->given == floor(grade->given)) {
+        grade->choice = (int)grade->given - 1;
+        return evaluate(lesson, question, grade->choice, words, runner, &grade->given, error);
+    }
+    for (int c = 0; c < question->n_choices; c++) {
+        enum fa_status status = evaluate(lesson, question, c, words, runner, &value, error);
+        if (status != FA_OK)
+            return status;
+        if (is_close(question, grade->given, value)) {
+            grade->choice = c;
+            return FA_OK;
+        }
+    }
+    return FA_OK;
+}
+
+enum fa_status lesson_grade_answer(const struct lesson *lesson,
+                                   const struct lesson_question *question, const char *words,
+                                   const struct lesson_runner *runner, const char *answer,
+                                   struct lesson_grade *grade, struct fa_error *error)
+{
+    struct lesson_grade made = {.verdict = LESSON_WRONG, .choice = -1};
+    if (!lesson_number_read(answer, question->unit, &made.given))
+        return fa_fail(error, FA_BAD_ARGUMENT, "%.60s: expected %s", answer,
+                       question->kind == LESSON_CHOICE ? "the number of a choice, from 1"
+                                                       : "a number, as 73728, 73,728 or 7.4e4");
+    enum fa_status status = evaluate(lesson, question, -1, words, runner, &made.right, error);
+    bool is_choice = question->kind == LESSON_CHOICE;
+    if (status == FA_OK && (is_choice || !is_close(question, made.given, made.right)))
+        status = find_choice(lesson, question, words, runner, &made, error);
+    if (status != FA_OK)
+        return status;
+    const struct lesson_choice *choice = made.choice < 0 ? NULL : &question->choice[made.choice];
+    bool right = is_choice ? choice && is_equal(made.given, made.right)
+                           : is_close(question, made.given, made.right);
+    const char *text = right ? question->why : choice ? choice->feedback : NULL;
+    if (right)
+        made.verdict = LESSON_RIGHT;
+    else if (choice && choice->feedback)
+        made.verdict = LESSON_WRONG_KNOWN;
+    if (text)
+        status = say(lesson, question, text, words, runner, &made, error);
+    else
+        say_distance(question, &made);
+    if (status == FA_OK)
+        *grade = made;
+    return status;
+}

@@ -1,0 +1,188 @@
+/* What `flashlab check` says, in words and in JSON. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "simulator/cli/check_theirs.h"
+
+static void print_problem(const struct cli_check *check)
+{
+    const struct fa_problem *p = &check->inputs.problem;
+    printf("Problem    batch %" PRId64 ", heads %" PRId64, p->batch, p->heads);
+    if (p->kv_heads != p->heads)
+        printf(", K/V heads %" PRId64, p->kv_heads);
+    if (p->nq == p->nk)
+        printf(", N %" PRId64, p->nq);
+    else
+        printf(", Nq %" PRId64 ", Nk %" PRId64, p->nq, p->nk);
+    printf(", d %" PRId64, p->d);
+    if (p->dv != p->d)
+        printf(", dv %" PRId64, p->dv);
+    printf(", %s, scale %.6g", fa_dtype_name(p->dtype), p->scale);
+    if (p->causal != FA_CAUSAL_NONE)
+        printf(", causal %s", fa_causal_name(p->causal));
+    if (p->window_left >= 0 || p->window_right >= 0)
+        printf(", window %" PRId64 ",%" PRId64, p->window_left, p->window_right);
+    printf("%s%s%s", p->mask ? ", element mask" : "", p->bias ? ", bias" : "",
+           p->blocks ? ", block mask" : "");
+    if (p->dropout_p > 0)
+        printf(", dropout %.6g", p->dropout_p);
+    putchar('\n');
+}
+
+/* What was taken for granted, where it could be otherwise. */
+static void print_assumptions(const struct cli_check *check)
+{
+    const struct fa_problem *p = &check->inputs.problem;
+    const char *dtype = fa_dtype_name(p->dtype), *before = "Stored     ";
+    bool narrower = false;
+    for (int i = 0; i < SIM_OUTPUTS; i++) {
+        if (!check->output[i].data)
+            continue;
+        printf("%s%s.npy %s", before, cli_output_files[i], check->stored[i]);
+        before = ", ";
+        narrower = narrower || (strcmp(check->stored[i], "f16") == 0 && i != SIM_OUT_LSE &&
+                                (p->dtype == FA_F32 || p->dtype == FA_F64));
+        narrower = narrower || (strcmp(check->stored[i], "f32") == 0 && p->dtype == FA_F64);
+    }
+    printf("; judged as results in %s\n", dtype);
+    if (check->inputs_stored[0] && strcmp(check->inputs_stored, dtype) != 0)
+        printf("           q, k, v are %s, and are rounded to %s first, as the kernel gets them\n",
+               check->inputs_stored, dtype);
+    if (narrower)
+        printf("           A file is narrower than that: is --dtype right?\n");
+    if (check->lse_by_heads)
+        puts("           lse.npy is taken as [batch, heads, seq]");
+    if (check->verdict.sampled)
+        puts("Rows       a sample of each head (--rows full compares all)");
+}
+
+static void print_table(const struct sim_verdict *verdict)
+{
+    printf("\n  %-6s%12s%12s%12s  %-28s%14s%14s\n", "output", "budget", "largest", "RMS",
+           "worst [batch, head, row, col]", "theirs", "right");
+    for (int i = 0; i < SIM_OUTPUTS; i++) {
+        const struct sim_judged *judged = &verdict->output[i];
+        char place[96] = "-";
+        if (!judged->given)
+            continue;
+        printf("  %-6s%12.3e%12.3e%12.3e  ", sim_output_name((enum sim_output)i), judged->budget,
+               judged->compared.max_abs_error, fa_comparison_rms(&judged->compared));
+        if (judged->worst[2] >= 0)
+            snprintf(place, sizeof place, "[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]",
+                     judged->worst[0], judged->worst[1], judged->worst[2], judged->worst[3]);
+        printf("%-28s ", place);
+        if (judged->worst[2] >= 0)
+            printf("%14.7g%14.7g", judged->theirs, judged->right);
+        else
+            printf("%14s%14s", "-", "-");
+        printf("  %s\n", judged->pass ? "right" : "WRONG");
+    }
+    if (verdict->underflowed > 0)
+        printf("  %" PRId64
+               " NaN not compared: an infinite V under a weight that underflows to 0\n",
+               verdict->underflowed);
+}
+
+static void print_map(const struct cli_check *check)
+{
+    const struct sim_verdict *verdict = &check->verdict;
+    const struct sim_fault_map *map = &verdict->map;
+    const struct cli_map shown = cli_map_make(map);
+    bool keys = verdict->culprit == SIM_OUT_DK || verdict->culprit == SIM_OUT_DV;
+    printf("\nMap of %s: a line a head%s, a sign %" PRId64 " %s (tiles of %" PRId64 ")\n",
+           sim_output_name(verdict->culprit),
+           shown.rows < map->heads ? " (the others are left out)" : "", map->side * shown.tiles,
+           keys ? "keys" : "rows", map->side);
+    for (int64_t row = 0; row < shown.rows; row++) {
+        printf("  %6" PRId64 "  ", shown.head[row]);
+        for (int64_t column = 0; column < shown.columns; column++)
+            putchar(cli_map_sign(cli_map_error(map, &shown, row, column)));
+        putchar('\n');
+    }
+    puts("  . within the budget, 1 up to 10 times it, 2 up to 100 times, and so on; N NaN or "
+         "infinity;\n  blank: not looked at");
+}
+
+void cli_check_print(const struct cli_check *check)
+{
+    const struct sim_verdict *verdict = &check->verdict;
+    printf("Check      %s, against the oracle in double\n", verdict->pass ? "right" : "WRONG");
+    print_problem(check);
+    print_assumptions(check);
+    print_table(verdict);
+    if (verdict->pass)
+        return;
+    printf("\nLooks like %s, in %s: %s\nWhere      %s\n", sim_fault_name(verdict->fault),
+           sim_output_name(verdict->culprit), verdict->look, verdict->where);
+    print_map(check);
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *output_json(const struct cli_check *check, int which)
+{
+    const struct sim_judged *judged = &check->verdict.output[which];
+    json_t *worst = json_null();
+    if (!judged->given)
+        return json_null();
+    if (judged->worst[2] >= 0)
+        worst = json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "batch", (json_int_t)judged->worst[0],
+                          "head", (json_int_t)judged->worst[1], "row", (json_int_t)judged->worst[2],
+                          "column", (json_int_t)judged->worst[3], "theirs", real(judged->theirs),
+                          "right", real(judged->right));
+    return json_pack("{s:s,s:I,s:o,s:o,s:o,s:I,s:o,s:b}", "stored", check->stored[which],
+                     "compared", (json_int_t)judged->compared.n, "budget", real(judged->budget),
+                     "max_abs_error", real(judged->compared.max_abs_error), "rms_error",
+                     real(fa_comparison_rms(&judged->compared)), "nonfinite",
+                     (json_int_t)judged->compared.mismatches, "worst", worst, "pass",
+                     (int)judged->pass);
+}
+
+static json_t *problem_json(const struct fa_problem *p)
+{
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:s,s:s}", "batch", (json_int_t)p->batch,
+                     "heads", (json_int_t)p->heads, "kv_heads", (json_int_t)p->kv_heads, "nq",
+                     (json_int_t)p->nq, "nk", (json_int_t)p->nk, "d", (json_int_t)p->d, "dv",
+                     (json_int_t)p->dv, "scale", p->scale, "causal", fa_causal_name(p->causal),
+                     "dtype", fa_dtype_name(p->dtype));
+}
+
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+enum fa_status cli_check_print_json(const struct cli_check *check, struct fa_error *error)
+{
+    const struct sim_verdict *verdict = &check->verdict;
+    json_t *object = json_object(), *outputs = json_object();
+    bool whole = true, wrong = !verdict->pass;
+    for (int i = 0; i < SIM_OUTPUTS; i++)
+        whole = put(outputs, cli_output_files[i], output_json(check, i)) && whole;
+    whole =
+        put(object, "schema", json_string("flashlab.check/1")) &&
+        put(object, "problem", problem_json(&check->inputs.problem)) &&
+        put(object, "tiles",
+            json_pack("{s:I,s:I}", "br", (json_int_t)check->br, "bc", (json_int_t)check->bc)) &&
+        put(object, "sampled", json_boolean(verdict->sampled)) && put(object, "outputs", outputs) &&
+        put(object, "pass", json_boolean(verdict->pass)) &&
+        put(object, "fault", json_string(sim_fault_name(verdict->fault))) &&
+        put(object, "in", wrong ? json_string(cli_output_files[verdict->culprit]) : json_null()) &&
+        put(object, "where", wrong ? json_string(verdict->where) : json_null()) &&
+        put(object, "looks_like", wrong ? json_string(verdict->look) : json_null()) &&
+        put(object, "provenance",
+            json_pack("{s:s,s:s}", "version", FLASHLAB_VERSION, "command", cli_command_line())) &&
+        whole;
+    if (whole) {
+        json_dumpf(object, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(object);
+    return whole ? FA_OK : fa_fail(error, FA_NO_MEMORY, "no memory for the report");
+}

@@ -1,0 +1,244 @@
+/* flashlab lesson check: reads lessons, runs their scenarios, computes all of their questions and
+ * texts. */
+#include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/cli/lesson_command.h"
+#include "visualizer/frame.h"
+
+/* What was found, as text at once or as JSON at the end. */
+struct findings {
+    json_t *list; /* NULL: text */
+    int faults;
+};
+
+static void tell(struct findings *findings, int number, const char *text, bool fault)
+{
+    findings->faults += fault;
+    if (findings->list)
+        json_array_append_new(findings->list, json_pack("{s:i,s:b,s:s}", "lesson", number, "ok",
+                                                        !fault, "text", text));
+    else
+        printf("%s%s\n", fault ? "" : "ok  ", text);
+}
+
+/* One lesson being checked: what goes wrong is told, and the check goes on. */
+struct check {
+    const struct cli_lessons *lessons;
+    const struct lesson *lesson;
+    struct findings *findings;
+};
+
+static bool is_fine(const struct check *check, enum fa_status status, const struct fa_error *error)
+{
+    if (status == FA_OK)
+        return true;
+    tell(check->findings, check->lesson->number, error->text, true);
+    return false;
+}
+
+static void fill(const struct check *check, int line, const char *text, const char *words)
+{
+    char out[CLI_LESSON_TEXT];
+    struct fa_error error;
+    if (text)
+        is_fine(check,
+                cli_lesson_fill(check->lessons, check->lesson, line, text, words, out, &error),
+                &error);
+}
+
+static void check_question(const struct check *check, const struct lesson_question *question,
+                           const char *words)
+{
+    struct lesson_answers answers;
+    struct fa_error error;
+    enum fa_status status =
+        lesson_answers_of(check->lesson, question, words,
+                          cli_lesson_runner_face(check->lessons->runner), &answers, &error);
+    if (!is_fine(check, status, &error))
+        return;
+    if (question->kind == LESSON_SLIDER &&
+        !(answers.right >= question->low && answers.right <= question->high)) {
+        fa_fail(&error, FA_BAD_FILE,
+                "%.300s:%d: question %s: the answer is %g: expected one on the slider, %g to %g",
+                check->lesson->file, question->line, question->id, answers.right, question->low,
+                question->high);
+        is_fine(check, FA_BAD_FILE, &error);
+    }
+    fill(check, question->line, question->text, words);
+    fill(check, question->line, question->why, words);
+    for (int h = 0; h < question->n_hints; h++)
+        fill(check, question->line, question->hint[h], words);
+    for (int c = 0; c < question->n_choices; c++) {
+        fill(check, question->line, question->choice[c].label, words);
+        fill(check, question->line, question->choice[c].feedback, words);
+    }
+}
+
+/* A place of the step's run. */
+static void check_place(const struct check *check, const struct lesson_step *step,
+                        const struct view_run *run, const char *name, const char *place)
+{
+    struct view_position at;
+    struct fa_error inner, error;
+    if (!place || view_position_parse(run, place, &at, &inner) == FA_OK)
+        return;
+    fa_fail(&error, FA_BAD_FILE, "%.300s:%d: %s %s: %s", check->lesson->file, step->line, name,
+            place, inner.text);
+    is_fine(check, FA_BAD_FILE, &error);
+}
+
+static void check_run(const struct check *check, const struct lesson_step *step, const char *words)
+{
+    struct view_run *run;
+    struct fa_error inner, error;
+    char second[LESSON_WORDS];
+    enum fa_status status = cli_lesson_run(check->lessons->runner, words, &run, &inner);
+    if (status == FA_OK) {
+        check_place(check, step, run, "at", step->show.at);
+        check_place(check, step, run, "play_to", step->show.play_to);
+        check_place(check, step, run, "reveal", step->question ? step->question->reveal : NULL);
+    }
+    if (status == FA_OK && step->show.compare) {
+        status = lesson_words_join(words, step->show.compare, second, sizeof second, &inner);
+        if (status == FA_OK)
+            status = cli_lesson_run(check->lessons->runner, second, &run, &inner);
+    }
+    if (status != FA_OK) {
+        fa_fail(&error, FA_BAD_FILE, "%.300s:%d: its run: %s", check->lesson->file, step->line,
+                inner.text);
+        is_fine(check, FA_BAD_FILE, &error);
+    }
+}
+
+static void check_break(const struct check *check, const struct lesson_step *step)
+{
+    char words[LESSON_WORDS];
+    struct fa_error error;
+    if (is_fine(check,
+                cli_lesson_changed(check->lessons, check->lesson, step->show.scenario,
+                                   step->breaks->run, words, &error),
+                &error)) {
+        fill(check, step->breaks->line, step->breaks->text, words);
+        fill(check, step->breaks->line, step->breaks->consequence, words);
+    }
+}
+
+static void check_lesson(const struct check *check)
+{
+    const struct lesson *lesson = check->lesson;
+    char words[LESSON_WORDS], text[1024];
+    struct fa_error error;
+    int before = check->findings->faults;
+    for (int s = 0; s < lesson->n_steps; s++) {
+        const struct lesson_step *step = &lesson->step[s];
+        enum fa_status status =
+            cli_lesson_words(check->lessons, lesson, step->show.scenario, words, &error);
+        if (!is_fine(check, status, &error))
+            continue;
+        check_run(check, step, words);
+        fill(check, step->line, step->title, words);
+        for (int b = 0; b < step->n_blocks; b++)
+            if (step->block[b].kind != LESSON_CODE)
+                fill(check, step->block[b].line, step->block[b].text, words);
+        if (step->question)
+            check_question(check, step->question, words);
+        if (step->breaks)
+            check_break(check, step);
+    }
+    if (lesson->recall &&
+        is_fine(check,
+                cli_lesson_words(check->lessons, lesson, lesson->recall_scenario, words, &error),
+                &error))
+        check_question(check, lesson->recall, words);
+    if (check->findings->faults > before)
+        return;
+    int questions = lesson->n_questions + (lesson->recall ? 1 : 0);
+    snprintf(text, sizeof text, "%d %s: %d step%s, %d question%s", lesson->number, lesson->title,
+             lesson->n_steps, lesson->n_steps == 1 ? "" : "s", questions,
+             questions == 1 ? "" : "s");
+    tell(check->findings, lesson->number, text, false);
+}
+
+/* ---- files that cannot be read ------------------------------------------------------------- */
+
+static int is_lesson_file(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    size_t n = strlen(name);
+    return n > 6 && strspn(name, "0123456789") == 2 && name[2] == '-' &&
+           strcmp(name + n - 3, ".md") == 0;
+}
+
+/* Each bad file of the folder, of `number` alone where it is not -1. */
+static void find_bad_files(const char *folder, int number, struct findings *findings)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_lesson_file, alphasort);
+    for (int e = 0; e < n; e++) {
+        struct lesson *lesson = NULL;
+        struct fa_error error;
+        char path[2048];
+        int file_number = (entries[e]->d_name[0] - '0') * 10 + entries[e]->d_name[1] - '0';
+        snprintf(path, sizeof path, "%s/%s", folder, entries[e]->d_name);
+        if ((number < 0 || number == file_number) && lesson_read(path, &lesson, &error) != FA_OK)
+            tell(findings, file_number, error.text, true);
+        lesson_free(lesson);
+        free(entries[e]);
+    }
+    if (n >= 0)
+        free(entries);
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static enum fa_status check_shelf(struct cli_lessons *lessons, int number,
+                                  struct findings *findings, struct fa_error *error)
+{
+    if (number >= 0 && !lesson_find(&lessons->shelf, number))
+        return fa_fail(error, FA_BAD_ARGUMENT, "lesson %d: there is none of that number in %.800s",
+                       number, lessons->shelf.folder);
+    enum fa_status status = cli_lesson_runner_open(lessons->shelf.folder, &lessons->runner, error);
+    for (int i = 0; i < lessons->shelf.n && status == FA_OK; i++) {
+        const struct check check = {lessons, lessons->shelf.lesson[i], findings};
+        if (number < 0 || number == check.lesson->number)
+            check_lesson(&check);
+    }
+    cli_lesson_runner_close(lessons->runner);
+    lessons->runner = NULL;
+    return status;
+}
+
+enum fa_status cli_lesson_check(const struct cli_lesson_options *options, int number,
+                                int *exit_status, struct fa_error *error)
+{
+    struct cli_lessons lessons = {.options = options, .seed = options->seed};
+    struct findings findings = {.list = NULL};
+    struct fa_error bad;
+    if (options->base.format == CLI_JSON_FORMAT && !(findings.list = json_array()))
+        return fa_fail(error, FA_NO_MEMORY, "no memory for the findings");
+    enum fa_status status = lesson_shelf_open(options->lessons, &lessons.shelf, &bad);
+    if (status == FA_OK) {
+        status = check_shelf(&lessons, number, &findings, error);
+        *exit_status = findings.faults ? CLI_CHECK_FAILED : CLI_FINE;
+        lesson_shelf_close(&lessons.shelf);
+    } else if (status == FA_BAD_FILE) {
+        if (options->lessons)
+            find_bad_files(options->lessons, number, &findings);
+        if (findings.faults == 0) /* they are at odds with each other */
+            tell(&findings, number, bad.text, true);
+        *exit_status = CLI_REFUSED;
+        status = FA_OK;
+    } else {
+        *error = bad;
+    }
+    if (status == FA_OK && findings.list) {
+        json_dumpf(findings.list, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(findings.list);
+    return status;
+}

@@ -1,0 +1,115 @@
+/*
+ * The command `flashlab lesson`, in parts: what its subcommands share.
+ */
+#ifndef CLI_LESSON_COMMAND_H
+#define CLI_LESSON_COMMAND_H
+
+#include <stdio.h>
+
+#include "simulator/cli/lesson_runner.h"
+#include "simulator/cli/options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cli_lesson_options {
+    struct cli_options base;
+    const char *lessons; /* --lessons; NULL: where they lie */
+    const char *out;     /* --out; NULL: not given */
+    int64_t seed;        /* --seed; -1: the lessons' own numbers */
+    double threshold;
+};
+
+/* The lessons with what runs their scenarios. */
+struct cli_lessons {
+    const struct cli_lesson_options *options;
+    struct lesson_shelf shelf;
+    struct cli_lesson_runner *runner;
+    int64_t seed; /* -1: none. Begins as that of the options; a file of answers has its own */
+};
+
+/* Each runs a subcommand to its exit status; the caller prints *error where status is not FA_OK. */
+enum fa_status cli_lesson_list(struct cli_lessons *lessons, struct fa_error *error);
+enum fa_status cli_lesson_show(struct cli_lessons *lessons, const struct lesson *lesson,
+                               struct fa_error *error);
+enum fa_status cli_lesson_play(struct cli_lessons *lessons, const struct lesson *lesson,
+                               struct fa_error *error);
+enum fa_status cli_lesson_export(struct cli_lessons *lessons, const struct lesson *lesson,
+                                 struct fa_error *error);
+/* *exit_status: CLI_CHECK_FAILED below the threshold. */
+enum fa_status cli_lesson_grade(struct cli_lessons *lessons, const struct lesson *lesson,
+                                const char *path, int *exit_status, struct fa_error *error);
+/* `number` -1: all. Reports what is bad itself; *exit_status is 1 for a lesson whose questions or
+ * stage do not hold, 2 for a file that is no lesson. */
+enum fa_status cli_lesson_check(const struct cli_lesson_options *options, int number,
+                                int *exit_status, struct fa_error *error);
+
+/* The words of a run of the lesson's, for the student of the seed; and those with differences from
+ * them (NULL: none). FA_TOO_LARGE, FA_BAD_ARGUMENT. lesson_seed.c. */
+enum fa_status cli_lesson_words(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                lesson_words words, char out[LESSON_WORDS], struct fa_error *error);
+enum fa_status cli_lesson_changed(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                  lesson_words words, lesson_words changes, char out[LESSON_WORDS],
+                                  struct fa_error *error);
+
+/* All questions of a lesson in order, the recall last: the index'th with the words that it is asked
+ * of. False past the last. */
+bool cli_lesson_question(const struct lesson *lesson, int index,
+                         const struct lesson_question **question, lesson_words *words);
+
+/* ---- lesson_text.c: a lesson as text, expressions computed -------------------------------- */
+
+enum { CLI_LESSON_TEXT = 2048 };
+
+/* lesson_fill with the file and the line in the error. */
+enum fa_status cli_lesson_fill(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               int line, const char *text, const char *words,
+                               char out[CLI_LESSON_TEXT], struct fa_error *error);
+
+/* A choice as it is shown: its label, or its value with the unit. `index` below n_choices. */
+enum fa_status cli_lesson_choice(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                 const struct lesson_question *question, int index,
+                                 const struct lesson_answers *answers, const char *words,
+                                 char out[CLI_LESSON_TEXT], struct fa_error *error);
+
+/* Of a choice question one value is that of the question's expression. */
+bool cli_lesson_is_right(const struct lesson_question *question,
+                         const struct lesson_answers *answers, int choice);
+
+/* The right answer as it is shown. */
+enum fa_status cli_lesson_right(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                const struct lesson_question *question,
+                                const struct lesson_answers *answers, const char *words,
+                                char out[CLI_LESSON_TEXT], struct fa_error *error);
+
+/* Columns of a terminal that the text takes. */
+int cli_lesson_columns(const char *text);
+
+/* On standard output: the lesson's title; a step with its number, prose and question; what is to be
+ * broken at a step; the recall, whose words come back. lesson_list.c. */
+void cli_lesson_heading(const struct lesson *lesson);
+enum fa_status cli_lesson_step(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               int index, struct fa_error *error);
+enum fa_status cli_lesson_task(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               const struct lesson_step *step, struct fa_error *error);
+enum fa_status cli_lesson_recall(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                 char words[LESSON_WORDS], struct fa_error *error);
+
+/* For a terminal: broken at 78 columns behind the indent; `first` stands in the first line's
+ * indent. */
+void cli_lesson_wrap(FILE *file, const char *first, int indent, const char *text);
+
+/* For a terminal, or as Markdown: the step's blocks; a question with its choices, without the
+ * answer. */
+enum fa_status cli_lesson_blocks(FILE *file, bool markdown, const struct cli_lessons *lessons,
+                                 const struct lesson *lesson, const struct lesson_step *step,
+                                 struct fa_error *error);
+enum fa_status cli_lesson_ask(FILE *file, bool markdown, const struct cli_lessons *lessons,
+                              const struct lesson *lesson, const struct lesson_question *question,
+                              const char *words, struct fa_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

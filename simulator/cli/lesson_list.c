@@ -1,0 +1,143 @@
+/* flashlab lesson list and show. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "lessons/learner.h"
+#include "simulator/cli/lesson_command.h"
+
+/* How far the learner is; "" where nothing is known of it. */
+static void put_state(const struct lesson *lesson, struct lesson_progress *progress, char *text,
+                      size_t size)
+{
+    text[0] = '\0';
+    for (int i = 0; i < progress->n; i++) {
+        const struct lesson_mark *mark = &progress->mark[i];
+        if (mark->number != lesson->number)
+            continue;
+        if (mark->done || mark->skipped)
+            snprintf(text, size, "%s", mark->done ? "done" : "known");
+        else
+            snprintf(text, size, "step %d of %d", mark->step + 1, lesson->n_steps);
+    }
+}
+
+static enum fa_status print_list_json(const struct cli_lessons *lessons,
+                                      struct lesson_progress *progress, struct fa_error *error)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < lessons->shelf.n; i++) {
+        const struct lesson *lesson = lessons->shelf.lesson[i];
+        char state[64];
+        put_state(lesson, progress, state, sizeof state);
+        json_array_append_new(list,
+                              json_pack("{s:i,s:s,s:s,s:i,s:i,s:i,s:i,s:s,s:s}", "lesson",
+                                        lesson->number, "title", lesson->title, "chapter",
+                                        lesson->chapter, "minutes", lesson->minutes, "level",
+                                        lesson->level, "steps", lesson->n_steps, "questions",
+                                        lesson->n_questions, "state", state, "file", lesson->file));
+    }
+    if (!list || json_array_size(list) != (size_t)lessons->shelf.n) {
+        json_decref(list);
+        return fa_fail(error, FA_NO_MEMORY, "no memory to list the lessons");
+    }
+    json_dumpf(list, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(list);
+    return FA_OK;
+}
+
+enum fa_status cli_lesson_list(struct cli_lessons *lessons, struct fa_error *error)
+{
+    struct lesson_progress progress = {.n = 0};
+    struct lesson_progress loaded;
+    char path[1024];
+    int width = 0;
+    /* A list is worth printing without what was done before. */
+    if (lesson_progress_path(path, sizeof path, NULL) == FA_OK &&
+        lesson_progress_load(path, &loaded, NULL) == FA_OK)
+        progress = loaded;
+    if (lessons->options->base.format == CLI_JSON_FORMAT)
+        return print_list_json(lessons, &progress, error);
+    for (int i = 0; i < lessons->shelf.n; i++) {
+        int n = cli_lesson_columns(lessons->shelf.lesson[i]->title);
+        width = n > width ? n : width;
+    }
+    for (int i = 0; i < lessons->shelf.n; i++) {
+        const struct lesson *lesson = lessons->shelf.lesson[i];
+        char state[64];
+        put_state(lesson, &progress, state, sizeof state);
+        printf("%-2d  %s%*s  %2d min  level %d%s%s\n", lesson->number, lesson->title,
+               width - cli_lesson_columns(lesson->title), "", lesson->minutes, lesson->level,
+               state[0] ? "  " : "", state);
+    }
+    return FA_OK;
+}
+
+/* ---- show --------------------------------------------------------------------------------- */
+
+void cli_lesson_heading(const struct lesson *lesson)
+{
+    printf("Lesson %d: %s\n%s, %d minutes, level %d\n", lesson->number, lesson->title,
+           lesson->chapter, lesson->minutes, lesson->level);
+}
+
+enum fa_status cli_lesson_step(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               int index, struct fa_error *error)
+{
+    const struct lesson_step *step = &lesson->step[index];
+    char words[LESSON_WORDS], title[CLI_LESSON_TEXT];
+    enum fa_status status = cli_lesson_words(lessons, lesson, step->show.scenario, words, error);
+    if (status == FA_OK)
+        status = cli_lesson_fill(lessons, lesson, step->line, step->title, words, title, error);
+    if (status != FA_OK)
+        return status;
+    printf("\n%d of %d  %s\n", index + 1, lesson->n_steps, title);
+    status = cli_lesson_blocks(stdout, false, lessons, lesson, step, error);
+    if (status == FA_OK && step->question) {
+        putchar('\n');
+        status = cli_lesson_ask(stdout, false, lessons, lesson, step->question, words, error);
+    }
+    return status;
+}
+
+enum fa_status cli_lesson_task(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               const struct lesson_step *step, struct fa_error *error)
+{
+    char words[LESSON_WORDS], task[CLI_LESSON_TEXT];
+    enum fa_status status = cli_lesson_words(lessons, lesson, step->show.scenario, words, error);
+    if (status == FA_OK)
+        status = cli_lesson_fill(lessons, lesson, step->breaks->line, step->breaks->text, words,
+                                 task, error);
+    if (status != FA_OK)
+        return status;
+    putchar('\n');
+    cli_lesson_wrap(stdout, "> ", 2, task);
+    return FA_OK;
+}
+
+enum fa_status cli_lesson_recall(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                 char words[LESSON_WORDS], struct fa_error *error)
+{
+    enum fa_status status =
+        cli_lesson_words(lessons, lesson, lesson->recall_scenario, words, error);
+    if (status != FA_OK)
+        return status;
+    fputs("\nAnd one of two lessons before:\n", stdout);
+    return cli_lesson_ask(stdout, false, lessons, lesson, lesson->recall, words, error);
+}
+
+enum fa_status cli_lesson_show(struct cli_lessons *lessons, const struct lesson *lesson,
+                               struct fa_error *error)
+{
+    char words[LESSON_WORDS];
+    enum fa_status status = FA_OK;
+    cli_lesson_heading(lesson);
+    for (int s = 0; s < lesson->n_steps && status == FA_OK; s++) {
+        status = cli_lesson_step(lessons, lesson, s, error);
+        if (status == FA_OK && lesson->step[s].breaks)
+            status = cli_lesson_task(lessons, lesson, &lesson->step[s], error);
+    }
+    if (status == FA_OK && lesson->recall)
+        status = cli_lesson_recall(lessons, lesson, words, error);
+    return status;
+}

@@ -1,0 +1,129 @@
+/*
+ * Judging the outputs of somebody else's attention: how far they are from the oracle, where, and what
+ * kind of mistake they look like.
+ *
+ * Each output that is given is compared as check.h and check_gradients.h compare ours, against the
+ * same budgets. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
+ * at closely: all its rows, or the sampled ones and the worst, are set beside the oracle's, and the
+ * first of these that fits names the fault.
+ *
+ *    1  unwritten         at least half of the wrong elements hold a pattern that memory is filled
+ *                         with: negative NaN of set bits (0xFF..), 0xCDCD.., 0xCCCC.., 0xAAAA.., ...
+ *    2  nan               NaN or infinity on one side only
+ *    3  zeros             every wrong element is 0
+ *    4  layout            right once the buffer is read in the other of bhsd and bshd
+ *    5  transposed        right once the buffer is read with rows and columns exchanged
+ *    6  head-swap         every wrong head holds another head's right values
+ *    7  base2-lse         LSE alone: right after a multiplication by ln 2
+ *    8  causal-alignment  right under the other alignment of the diagonal
+ *    9  diagonal          right with the diagonal one key further or one key short, or with the mask
+ *                         applied to whole tiles alone (`other`: right without causal and window)
+ *   10  last-tile         right with the last key tile's padding counted as keys (of zeros, or of
+ *                         the last key again), with the ragged tile left out, or one key off
+ *   11  scale             right with another scale: none, 1/d, sqrt(d), of a padded d, of 2^x
+ *   12  head-swap, layout, transposed: right with K and V of other heads, with all tensors in the
+ *                         other layout, with K or V read transposed
+ *   13  scale, row-scale  every wrong row is the right one times a number: one number for all of dQ
+ *                         or dK is a scale, any other a row-scale
+ *   14  zeros, unwritten  at least 16 and 90 % of the wrong elements are 0, or the same other number
+ *   15  last-tile         wrong in the ragged last tile of rows (of keys, for dK and dV) alone, and
+ *                         there are others
+ *   16  other             none of these
+ *
+ * 8 to 12 are recomputed by the oracle on at most 64 rows of all heads, wrong ones and right ones,
+ * and hold if the output agrees with that within that problem's own budget (half as much again,
+ * since few rows are looked at), and at most half as badly as with the truth: noise that is a little
+ * above its budget is no fault of the mask. For dK and dV they take all rows, and are left out where
+ * that is more than 2^28 products. A gradient that is wrong while O and LSE are right is tried with
+ * the right LSE and delta, since a backward pass reads those. Two faults in one output are named by
+ * the one that comes first here, or `other`; never `none`.
+ *
+ * Sources of the signatures: what went wrong in attention programs before (tests/field_case.h).
+ */
+#ifndef SIM_FAULTS_H
+#define SIM_FAULTS_H
+
+#include "simulator/check_gradients.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sim_fault {
+    SIM_FAULT_NONE,
+    SIM_FAULT_NAN,
+    SIM_FAULT_ZEROS,
+    SIM_FAULT_UNWRITTEN,
+    SIM_FAULT_LAST_TILE,
+    SIM_FAULT_DIAGONAL,
+    SIM_FAULT_CAUSAL_ALIGNMENT,
+    SIM_FAULT_ROW_SCALE,
+    SIM_FAULT_BASE2_LSE,
+    SIM_FAULT_SCALE,
+    SIM_FAULT_HEAD_SWAP,
+    SIM_FAULT_TRANSPOSED,
+    SIM_FAULT_LAYOUT,
+    SIM_FAULT_OTHER,
+    SIM_FAULTS
+};
+
+const char *sim_fault_name(enum sim_fault fault); /* "none", "last-tile", ... */
+
+enum sim_output { SIM_OUT_O, SIM_OUT_LSE, SIM_OUT_DQ, SIM_OUT_DK, SIM_OUT_DV, SIM_OUTPUTS };
+
+const char *sim_output_name(enum sim_output output); /* "O", "LSE", "dQ", "dK", "dV" */
+
+/* What is judged. Shapes as in problem.h and check_gradients.h; any float formats. */
+struct sim_theirs {
+    const struct fa_problem *problem;
+    const struct fa_tensor *q, *k, *v;
+    const struct fa_tensor *dout;                /* with dq, dk or dv; else NULL */
+    const struct fa_tensor *output[SIM_OUTPUTS]; /* O always; NULL: not given */
+    int64_t br, bc;                              /* the tiles that they use; 1 or more */
+    double error_factor_dq; /* 1, or what their dQ is allowed over a naive run */
+};
+
+/* One output beside the oracle. */
+struct sim_judged {
+    bool given, pass;
+    struct fa_comparison compared;
+    double budget;
+    int64_t worst[4];     /* batch, head, row or key, column; -1: nothing differs */
+    double theirs, right; /* of the worst element */
+};
+
+/* The largest error of each tile of rows of one output, in units of the budget. */
+struct sim_fault_map {
+    int64_t heads, tiles; /* the output's heads, batch-major, and its tiles of rows or of keys */
+    int64_t side;         /* rows of a tile */
+    float *error;         /* heads x tiles; INFINITY for NaN, NaN where nothing was looked at */
+};
+
+enum { SIM_FAULT_TEXT = 320 };
+
+struct sim_verdict {
+    bool pass, sampled;
+    int64_t underflowed; /* elements left out, as check.h says */
+    struct sim_judged output[SIM_OUTPUTS];
+    enum sim_fault fault;
+    enum sim_output culprit;    /* the output that fault, where, look and map are about */
+    char where[SIM_FAULT_TEXT]; /* "2 of 130 rows, from row 128 to 129"; "" for none */
+    char look[SIM_FAULT_TEXT];  /* what it looks like, and what to look at first */
+    struct sim_fault_map map;   /* error NULL for none */
+};
+
+/*
+ * Judges. mode SAMPLE compares and looks at what check.h and check_gradients.h say, FULL at all.
+ * threads >= 1; watch may be NULL: its share starts again with each part of the work, which are
+ * comparing, solving the wrong output, and each mistake that is tried.
+ * Errors: FA_NO_MEMORY, FA_CANCELLED; *verdict is untouched then. Free it with sim_verdict_free.
+ */
+enum fa_status sim_verdict_make(const struct sim_theirs *theirs, enum sim_check_mode mode,
+                                int threads, const struct fa_watch *watch,
+                                struct sim_verdict *verdict, struct fa_error *error);
+void sim_verdict_free(struct sim_verdict *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,323 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lessons/answers.h"
+#include "tests/lesson_case.h"
+
+/* ---- a runner that computes nothing ---- */
+
+/* 12 keys of width 4. */
+static enum fa_status count_twelve(void *context, const char *words, struct sim_result *result,
+                                   bool *refused, struct fa_error *error)
+{
+    (void)context;
+    (void)words;
+    (void)error;
+    memset(result, 0, sizeof *result);
+    result->algorithm = &fa_flash2;
+    result->problem = fa_problem_make(12, 12, 4);
+    result->tiles = (struct fa_tiles){4, 4, 1, 1};
+    result->machine.sram_bytes = 4096;
+    *refused = false;
+    return FA_OK;
+}
+
+static const struct lesson_runner fake = {.count = count_twelve};
+
+static void test_words_join(void **state)
+{
+    static const char *const cases[][3] = {
+        {"--n 4 --d 2", "", "--n 4 --d 2"},
+        {"", "--n 4", "--n 4"},
+        {"--n 4 --d 2", "--n 8", "--n 8 --d 2"},
+        {"--n 4 --d 2", "--nq 1 --nk 8", "--nq 1 --d 2 --nk 8"},
+        {"--nq 1 --nk 8 --d 2", "--n 8", "--n 8 --d 2"},
+        {"--causal --n 4", "--no-causal", "--n 4"},
+        {"--n=4 --window 1,-1", "--n 5  --window  2,-1", "--n 5 --window  2,-1"},
+        {"--in 'a b' --n 4", "--in \"c d\"", "--in \"c d\" --n 4"},
+        {"--dropout 0.1 --dropout-seed 4", "--dropout 0.2", "--dropout 0.2 --dropout-seed 4"},
+    };
+    char joined[LESSON_WORDS];
+    struct fa_error error;
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        assert_int_equal(lesson_words_join(cases[c][0], cases[c][1], joined, sizeof joined, &error),
+                         FA_OK);
+        assert_string_equal(joined, cases[c][2]);
+    }
+    assert_int_equal(lesson_words_join("--n 4", "4", joined, sizeof joined, &error),
+                     FA_BAD_ARGUMENT);
+    assert_int_equal(lesson_words_join("--n 4", "--", joined, sizeof joined, &error),
+                     FA_BAD_ARGUMENT);
+    assert_int_equal(lesson_words_join("--n 4", "--d 2", joined, 11, &error), FA_TOO_LARGE);
+    assert_int_equal(lesson_words_join("--n 4", "--d 2", joined, 12, &error), FA_OK);
+}
+
+/* ---- numbers ---- */
+
+static void check_numbers(void)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } written[] = {{0, "0"},
+                   {313, "313"},
+                   {9999, "9\u202f999"},
+                   {73728, "73\u202f728"},
+                   {9999999, "9\u202f999\u202f999"},
+                   {34078720, "34.1 million"},
+                   {2.282e9, "2.28 billion"},
+                   {-1, "−1"},
+                   {.13533528, "0.1353"},
+                   {2.76816, "2.768"},
+                   {88.888889, "88.89"},
+                   {1234.56, "1\u202f235"},
+                   {12345.6, "12\u202f346"},
+                   {-.5, "−0.5"},
+                   {1e-7, "1e−07"}};
+    static const struct {
+        const char *text;
+        double value; /* NaN: no number */
+    } given[] = {{"73728", 73728},
+                 {"73,728", 73728},
+                 {" 73 728 ", 73728},
+                 {"73\u202f728", 73728},
+                 {"1,234,567.5", 1234567.5},
+                 {"2.77", 2.77},
+                 {"2,77", 2.77},
+                 {"0,368", .368},
+                 {"-1", -1},
+                 {"−1", -1},
+                 {"+4", 4},
+                 {"1e-7", 1e-7},
+                 {"7.4e4", 74000},
+                 {"88.9 %", 88.9},
+                 {"8 bytes", 8},
+                 {"8bytes", 8},
+                 {"", NAN},
+                 {"abc", NAN},
+                 {"1,2,3", NAN},
+                 {"--1", NAN},
+                 {"1 000 x", NAN},
+                 {"0x10", NAN},
+                 {"nan", NAN},
+                 {"1e999", NAN},
+                 {"8 elements", NAN}};
+    char text[LESSON_NUMBER_TEXT];
+    double value;
+    for (size_t w = 0; w < sizeof written / sizeof *written; w++)
+        assert_string_equal(lesson_number_text(written[w].value, text), written[w].text);
+    for (size_t g = 0; g < sizeof given / sizeof *given; g++) {
+        bool read = lesson_number_read(given[g].text, "bytes", &value);
+        if (read == isnan(given[g].value) || (read && value != given[g].value))
+            fail_msg("'%s' is read as %g", given[g].text, read ? value : NAN);
+    }
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    check_numbers();
+    /* A decimal comma in the locale changes nothing. Not every system has such a locale. */
+    if (setlocale(LC_ALL, "de_DE.UTF-8"))
+        check_numbers();
+    setlocale(LC_ALL, "C");
+}
+
+static void test_fill(void **state)
+{
+    char text[64];
+    struct fa_error error;
+    (void)state;
+    assert_int_equal(
+        lesson_fill("{n} keys, {1000*n} in {n/7}.", "", &fake, text, sizeof text, &error), FA_OK);
+    assert_string_equal(text, "12 keys, 12\u202f000 in 1.714.");
+    assert_int_equal(lesson_fill("plain", "", &fake, text, 6, &error), FA_OK);
+    assert_int_equal(lesson_fill("plain", "", &fake, text, 5, &error), FA_TOO_LARGE);
+    assert_int_equal(lesson_fill("{n", "", &fake, text, sizeof text, &error), FA_BAD_ARGUMENT);
+    assert_int_equal(lesson_fill("{1/0}", "", &fake, text, sizeof text, &error), FA_BAD_ARGUMENT);
+}
+
+/* ---- questions ---- */
+
+static struct lesson *example(void)
+{
+    char *text = lesson_case_example();
+    struct lesson *lesson = NULL;
+    struct fa_error error = {FA_OK, ""};
+    if (lesson_parse("README.md", text, strlen(text), &lesson, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    free(text);
+    return lesson;
+}
+
+static void test_readme_answers(void **state)
+{
+    struct lesson *lesson = example();
+    struct lesson_answers answers;
+    struct fa_error error;
+    char text[200];
+    (void)state;
+    for (int s = 0; s < lesson->n_steps; s++)
+        if (lesson->step[s].question &&
+            lesson_answers_of(lesson, lesson->step[s].question, lesson->step[s].show.scenario,
+                              &lesson_case_runner, &answers, &error) != FA_OK)
+            fail_msg("%s", error.text);
+    /* The last one's: K and V, 4 times 64 elements each. */
+    assert_true(answers.right == 512 && answers.choice[0] == 64 && answers.choice[1] == 512);
+    assert_true(answers.choice[2] == 80);
+    assert_int_equal(lesson_answers_of(lesson, lesson->recall, lesson->recall_scenario,
+                                       &lesson_case_runner, &answers, &error),
+                     FA_OK);
+    assert_true(answers.right == 64);
+    const struct lesson_break *breaks = lesson->step[2].breaks;
+    char words[LESSON_WORDS];
+    assert_int_equal(lesson_words_join(lesson->scenario, breaks->run, words, sizeof words, &error),
+                     FA_OK);
+    assert_int_equal(
+        lesson_fill(breaks->consequence, words, &lesson_case_runner, text, sizeof text, &error),
+        FA_OK);
+    assert_string_equal(text, "Now 128 elements of K move, where it was 256.");
+    lesson_free(lesson);
+}
+
+static struct lesson_grade graded(const struct lesson *lesson,
+                                  const struct lesson_question *question, const char *words,
+                                  const char *answer)
+{
+    struct lesson_grade grade;
+    struct fa_error error = {FA_OK, ""};
+    if (lesson_grade_answer(lesson, question, words, &lesson_case_runner, answer, &grade, &error) !=
+        FA_OK)
+        fail_msg("%s", error.text);
+    return grade;
+}
+
+static void test_grades(void **state)
+{
+    struct lesson *lesson = example();
+    const struct lesson_question *trips = lesson->step[1].question,
+                                 *most = lesson->step[2].question;
+    struct lesson_grade grade;
+    struct fa_error error;
+    (void)state;
+    grade = graded(lesson, trips, lesson->scenario, "4 trips");
+    assert_int_equal(grade.verdict, LESSON_RIGHT);
+    assert_string_equal(grade.feedback,
+                        "There are 4 tiles of queries, and each of them loads K[2] once.");
+    grade = graded(lesson, trips, lesson->scenario, "16");
+    assert_int_equal(grade.verdict, LESSON_WRONG_KNOWN);
+    assert_int_equal(grade.choice, 0);
+    assert_non_null(strstr(grade.feedback, "There are 16 score tiles."));
+    grade = graded(lesson, trips, lesson->scenario, "8");
+    assert_int_equal(grade.verdict, LESSON_WRONG);
+    assert_int_equal(grade.choice, -1);
+    assert_string_equal(grade.feedback, "That is 2 times what the run gives.");
+    grade = graded(lesson, trips, lesson->scenario, "2");
+    assert_string_equal(grade.feedback, "The run gives 2 times as much.");
+    /* A whole number below 100 is exact. */
+    assert_int_equal(graded(lesson, trips, lesson->scenario, "4.05").verdict, LESSON_WRONG);
+    /* Other parameters, another answer. */
+    assert_int_equal(graded(lesson, trips, "--n 32 --d 4 --tiles 4x4", "8").verdict, LESSON_RIGHT);
+    assert_int_equal(graded(lesson, trips, "--n 32 --d 4 --tiles 4x4", "64").verdict,
+                     LESSON_WRONG_KNOWN);
+
+    assert_int_equal(graded(lesson, most, lesson->scenario, "2").verdict, LESSON_RIGHT);
+    grade = graded(lesson, most, lesson->scenario, "512");
+    assert_int_equal(grade.verdict, LESSON_RIGHT);
+    assert_int_equal(grade.choice, 1);
+    grade = graded(lesson, most, lesson->scenario, "1");
+    assert_int_equal(grade.verdict, LESSON_WRONG_KNOWN);
+    assert_string_equal(grade.feedback, "Q moves 64 elements, once each.");
+    assert_int_equal(graded(lesson, most, lesson->scenario, "77777").verdict, LESSON_WRONG);
+    assert_int_equal(lesson_grade_answer(lesson, most, lesson->scenario, &lesson_case_runner, "b",
+                                         &grade, &error),
+                     FA_BAD_ARGUMENT);
+    lesson_free(lesson);
+}
+
+static void test_tolerance(void **state)
+{
+    struct lesson lesson = {.file = "x.md"};
+    struct lesson_question question = {.id = "a",
+                                       .line = 7,
+                                       .kind = LESSON_SLIDER,
+                                       .unit = "",
+                                       .expression = "moved()",
+                                       .tolerance = .02,
+                                       .why = "So."};
+    const char *words = "--algorithm standard --n 128 --d 16 --tiles 16x16"; /* 102,400 */
+    (void)state;
+    assert_int_equal(graded(&lesson, &question, words, "104,400").verdict, LESSON_RIGHT);
+    assert_int_equal(graded(&lesson, &question, words, "104,500").verdict, LESSON_WRONG);
+    assert_string_equal(graded(&lesson, &question, words, "104,500").feedback,
+                        "That is close to what the run gives.");
+    assert_int_equal(graded(&lesson, &question, words, "0").verdict, LESSON_WRONG);
+    question.expression = "tr";
+    assert_int_equal(graded(&lesson, &question, words, "8.1").verdict, LESSON_WRONG);
+    question.tolerance_given = true;
+    assert_int_equal(graded(&lesson, &question, words, "8.1").verdict, LESSON_RIGHT);
+}
+
+static void test_answers_that_contradict(void **state)
+{
+    struct lesson lesson = {.file = "x.md"};
+    struct lesson_question question = {.id = "a",
+                                       .line = 7,
+                                       .kind = LESSON_CHOICE,
+                                       .unit = "",
+                                       .expression = "n",
+                                       .tolerance = .02,
+                                       .n_choices = 2,
+                                       .choice = {{.expression = "n"}, {.expression = "d"}}};
+    struct lesson_answers answers;
+    struct fa_error error;
+    (void)state;
+#define REFUSED(said)                                                                              \
+    assert_int_equal(lesson_answers_of(&lesson, &question, "--x 1", &fake, &answers, &error),      \
+                     FA_BAD_FILE);                                                                 \
+    assert_true(strncmp(error.text, "x.md:7: question a", 18) == 0);                               \
+    assert_non_null(strstr(error.text, said))
+    assert_int_equal(lesson_answers_of(&lesson, &question, "--x 1", &fake, &answers, &error),
+                     FA_OK);
+    question.choice[1].expression = "4*3";
+    REFUSED("choices 1 and 2 are both 12");
+    question.choice[0].expression = "d";
+    question.choice[1].expression = "d + 1";
+    REFUSED("no choice is 12, the answer");
+    question.choice[0].expression = "n";
+    question.choice[1].right = true;
+    REFUSED("choice 2 is 5 and said to be right");
+    question.choice[1].expression = "1/0";
+    REFUSED("choice 2: at '/0'");
+    question.expression = "ln(-1)";
+    REFUSED("the answer: ln(-1): is no number");
+    question.kind = LESSON_NUMBER;
+    question.expression = "1000";
+    question.choice[0].expression = "1010";
+    question.choice[1].expression = "3";
+    REFUSED("choice 1 is 1010 and the answer 1000");
+#undef REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_join),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_readme_answers),
+        cmocka_unit_test(test_grades),
+        cmocka_unit_test(test_tolerance),
+        cmocka_unit_test(test_answers_that_contradict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

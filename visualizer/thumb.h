@@ -1,0 +1,54 @@
+/*
+ * A lesson's key frame on the contents page: what the run of its scenario did, in little. It is
+ * made from the executed run, when there is time for that; until then its place is empty.
+ */
+#ifndef VIEW_THUMB_H
+#define VIEW_THUMB_H
+
+#include "lessons/lesson.h"
+#include "visualizer/draw.h"
+#include "visualizer/run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum view_thumb_kind {
+    VIEW_THUMB_TILES,   /* the grid of score tiles, and what moved */
+    VIEW_THUMB_TRAFFIC, /* what moved in each of two runs */
+    VIEW_THUMB_ROW,     /* weights of the first query */
+    VIEW_THUMB_SCALE,   /* SRAM and the score matrix, areas as bytes */
+    VIEW_THUMB_BITS     /* dropout's keep bits of the first rows */
+};
+
+enum { VIEW_THUMB_SIDE = 32 };
+
+struct view_thumb {
+    enum view_thumb_kind kind;
+    int rows,
+        columns; /* of cells; where there are more tiles than VIEW_THUMB_SIDE each is several */
+    uint8_t
+        cell[VIEW_THUMB_SIDE * VIEW_THUMB_SIDE]; /* TILES: enum view_thumb_tile; BITS: 1 is kept */
+    float weight[VIEW_THUMB_SIDE];               /* ROW: 0 to 1, `columns` of them */
+    uint64_t sram, scores;                       /* SCALE: bytes */
+    uint64_t moved[2][FA_HBM_TENSORS];           /* bytes by the end */
+    bool second;                                 /* moved[1] is another run's */
+};
+
+enum view_thumb_tile { VIEW_THUMB_SKIPPED, VIEW_THUMB_CUT, VIEW_THUMB_DONE };
+
+/* The step of a lesson that its key frame is of: the last with a stage of its own, else the
+ * last. The run to make it from is that of its show.scenario, and of show.compare. */
+const struct lesson_step *view_thumb_step(const struct lesson *lesson);
+
+/* From executed runs at their ends; second NULL: none. `stage`: of lesson_show. */
+void view_thumb_make(struct view_run *run, struct view_run *second, const char *stage,
+                     struct view_thumb *thumb);
+
+/* thumb NULL: an empty place. */
+void view_thumb_draw(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
