@@ -133,21 +133,19 @@ enum fa_status lesson_answers_of(const struct lesson *lesson,
 
 /* ---- grading ---- */
 
-/* What a wrong answer without a sentence of its own is told. */
+/* What a wrong answer without a sentence of its own is told: the side that the answer lies on, and no more, or
+ * a division would give it away before the second try. */
 static void say_distance(const struct lesson_question *question, struct lesson_grade *grade)
 {
-    char number[LESSON_NUMBER_TEXT];
     double times = grade->right != 0 ? grade->given / grade->right : 0;
-    if (question->kind == LESSON_CHOICE || !(times > 0))
-        snprintf(grade->feedback, sizeof grade->feedback, "The run gives another value.");
-    else if (fabs(times - 1) < .1)
-        snprintf(grade->feedback, sizeof grade->feedback, "That is close to what the run gives.");
-    else if (times > 1)
-        snprintf(grade->feedback, sizeof grade->feedback, "That is %s times what the run gives.",
-                 lesson_number_text(times, number));
-    else
-        snprintf(grade->feedback, sizeof grade->feedback, "The run gives %s times as much.",
-                 lesson_number_text(1 / times, number));
+    const char *text = "The run gives another value.";
+    if (question->kind != LESSON_CHOICE && times > 0)
+        text = fabs(times - 1) < .1 ? "That is close to what the run gives."
+               : times > 10         ? "That is far more than the run gives."
+               : times > 1          ? "That is more than the run gives."
+               : times < .1         ? "That is far less than the run gives."
+                                    : "That is less than the run gives.";
+    snprintf(grade->feedback, sizeof grade->feedback, "%s", text);
 }
 
 /* The feedback of a choice, or the reason after a right answer. */

@@ -66,7 +66,8 @@ struct lesson_block {
 struct lesson_show {
     lesson_words scenario;    /* whole: the lesson's, with the step's differences from it */
     lesson_words compare;     /* a second run's differences from this one; NULL: none */
-    const char *stage;        /* "cross" "row" "scale" "plot" "mask" "bits" "waves" "errors" */
+    const char *stage;        /* "cross" "row" "scale" "plot" "mask" "bits" "waves" "errors"
+                               * "tiles" */
     const char *panel;        /* "lesson" "code" "traffic" "plot" "check" */
     const char *at;           /* as view --at: "46", "46.5", "1,2", "start", "end" */
     const char *play_to;      /* it plays on to there, after an answer if one is asked */

@@ -8,7 +8,7 @@
 /* ---- show ---- */
 
 static const char *const stages[] = {"cross", "row",   "scale",  "plot", "mask",
-                                     "bits",  "waves", "errors", NULL};
+                                     "bits",  "waves", "errors", "tiles", NULL};
 static const char *const panels[] = {"lesson", "code", "traffic", "plot", "check", NULL};
 static const char *const togethers[] = {"work", "tile", "traffic", NULL};
 

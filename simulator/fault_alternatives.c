@@ -1,4 +1,4 @@
-/* The mistakes that are tried on a wrong output: which there are for a problem, and what they hide. */
+/* The mistakes that are tried on a wrong output: which there are, and what they hide. */
 #include <math.h>
 #include <string.h>
 
@@ -194,8 +194,8 @@ int sim_fault_alternatives_list(const struct sim_theirs *theirs,
     return lister.n;
 }
 
-/* Whether a block of rows r0 .. r1 and keys k0 .. k1 has a pair that causal and window show: what the
- * rows see together is an interval. */
+/* Whether a block of rows r0 .. r1 and keys k0 .. k1 has a pair that causal and window show: what
+ * the rows see together is an interval. */
 static bool span_shows(const struct sim_fault_alternative *a, const struct fa_problem *p,
                        int64_t r0, int64_t r1, int64_t k0, int64_t k1)
 {

@@ -205,7 +205,7 @@ static bool holds(struct head_trial *trial, const struct sim_fault_alternative *
     return agrees(trial);
 }
 
-/* Those that a backward pass can make on its own: masks, tiles and the scale of S; and three more. */
+/* Those that a backward pass can make on its own: masks, tiles, the scale of S; and three more. */
 static int list_alternatives(const struct sim_fault_evidence *e,
                              struct sim_fault_alternative list[SIM_MOST_ALTERNATIVES])
 {

@@ -1,4 +1,4 @@
-/* What a wrong output looks like, by the numbers that it holds and the order in which they stand. */
+/* What a wrong output looks like, by the numbers that it holds and the order that they have. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -22,8 +22,8 @@ void sim_fault_found(struct sim_fault_finding *finding, enum sim_fault fault, co
     va_end(arguments);
 }
 
-/* Whether a number is what memory is filled with before it is used: a byte or a word, over and over,
- * in any of the formats. Widening keeps a NaN's first bits. */
+/* Whether a number is what memory is filled with before it is used: a byte or a word, over and
+ * over, in any of the formats. Widening keeps a NaN's first bits. */
 static bool is_fill(double value)
 {
     static const uint32_t words[] = {0xcdcdcdcd, 0xcccccccc, 0xaaaaaaaa, 0xa5a5a5a5,

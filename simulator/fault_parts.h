@@ -74,7 +74,8 @@ struct sim_fault_finding {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-void sim_fault_found(struct sim_fault_finding *finding, enum sim_fault fault, const char *format, ...);
+void
+sim_fault_found(struct sim_fault_finding *finding, enum sim_fault fault, const char *format, ...);
 
 /* A mistake that the oracle can make too. */
 struct sim_fault_alternative {

@@ -212,8 +212,9 @@ static enum fa_status diagnose(const struct sim_theirs *theirs, bool full, int t
         culprit++;
     assert(culprit < SIM_OUTPUTS);
     verdict->culprit = (enum sim_output)culprit;
-    enum fa_status status = sim_fault_evidence_make(
-        theirs, verdict->culprit, &verdict->output[culprit], full, threads, &evidence, error);
+    enum fa_status status =
+        sim_fault_evidence_make(theirs, verdict->culprit, &verdict->output[culprit], full, threads,
+                                watch, &evidence, error);
     if (status == FA_OK)
         status = sim_fault_classify(&evidence, watch, &finding, error);
     if (status == FA_OK)

@@ -1,6 +1,6 @@
 /*
- * Judging the outputs of somebody else's attention: how far they are from the oracle, where, and what
- * kind of mistake they look like.
+ * Judging the outputs of somebody else's attention: how far they are from the oracle, where, and
+ * what kind of mistake they look like.
  *
  * Each output that is given is compared as check.h and check_gradients.h compare ours, against the
  * same budgets. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
@@ -8,7 +8,7 @@
  * first of these that fits names the fault.
  *
  *    1  unwritten         at least half of the wrong elements hold a pattern that memory is filled
- *                         with: negative NaN of set bits (0xFF..), 0xCDCD.., 0xCCCC.., 0xAAAA.., ...
+ *                         with: NaN of all bits set (0xFF..), 0xCDCD.., 0xCCCC.., 0xAAAA.., ...
  *    2  nan               NaN or infinity on one side only
  *    3  zeros             every wrong element is 0
  *    4  layout            right once the buffer is read in the other of bhsd and bshd
@@ -16,8 +16,9 @@
  *    6  head-swap         every wrong head holds another head's right values
  *    7  base2-lse         LSE alone: right after a multiplication by ln 2
  *    8  causal-alignment  right under the other alignment of the diagonal
- *    9  diagonal          right with the diagonal one key further or one key short, or with the mask
- *                         applied to whole tiles alone (`other`: right without causal and window)
+ *    9  diagonal          right with the diagonal one key further or one short, or with the mask
+ *                         applied to whole tiles alone (`other`: right without causal and window,
+ *                         or under a causal mask that was not asked for)
  *   10  last-tile         right with the last key tile's padding counted as keys (of zeros, or of
  *                         the last key again), with the ragged tile left out, or one key off
  *   11  scale             right with another scale: none, 1/d, sqrt(d), of a padded d, of 2^x
@@ -25,20 +26,19 @@
  *                         other layout, with K or V read transposed
  *   13  scale, row-scale  every wrong row is the right one times a number: one number for all of dQ
  *                         or dK is a scale, any other a row-scale
- *   14  zeros, unwritten  at least 16 and 90 % of the wrong elements are 0, or the same other number
+ *   14  zeros, unwritten  at least 16 and 90 % of the wrong elements are 0, or one other number
  *   15  last-tile         wrong in the ragged last tile of rows (of keys, for dK and dV) alone, and
  *                         there are others
  *   16  other             none of these
  *
  * 8 to 12 are recomputed by the oracle on at most 64 rows of all heads, wrong ones and right ones,
  * and hold if the output agrees with that within that problem's own budget (half as much again,
- * since few rows are looked at), and at most half as badly as with the truth: noise that is a little
- * above its budget is no fault of the mask. For dK and dV they take all rows, and are left out where
- * that is more than 2^28 products. A gradient that is wrong while O and LSE are right is tried with
- * the right LSE and delta, since a backward pass reads those. Two faults in one output are named by
- * the one that comes first here, or `other`; never `none`.
- *
- * Sources of the signatures: what went wrong in attention programs before (tests/field_case.h).
+ * since few rows are looked at), and at most half as badly as with the truth: noise a little above
+ * its budget is no fault of the mask. A gradient that is wrong while O and LSE are right is tried
+ * in up to two wrong K/V heads with the right LSE and delta, which a backward pass reads: under 8
+ * to 10 and a wrong scale of S, without delta, without the last tile's queries, and with one query
+ * head of a group alone; not where a head has more than 2^28 products. Two faults in one output
+ * are named by the one that comes first here, or `other`; never `none`.
  */
 #ifndef SIM_FAULTS_H
 #define SIM_FAULTS_H

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "simulator/cli/lesson_runner.h"
@@ -45,7 +47,8 @@ void lesson_stage_close_shelf(void)
     shelf.n = 0;
 }
 
-const struct lesson_question *lesson_stage_question(int number, const char *id, lesson_words *words)
+const struct lesson_question *lesson_stage_question(int number, const char *id,
+                                                    lesson_words *words)
 {
     const struct lesson *lesson = lesson_find(lesson_stage_shelf(), number);
     assert_non_null(lesson);
@@ -181,4 +184,58 @@ void lesson_stage_answer(struct lesson_stage *stage, double value)
     }
     lesson_stage_click(stage, VIEW_LESSON_CHECK, 0, 0.5);
     view_state_settle(stage->state);
+}
+
+/* ---- numbers on screen ------------------------------------------------------------------- */
+
+/* The blanks that stand between groups of digits. */
+static size_t group_blank(const char *at)
+{
+    static const char *const blanks[] = {"\u202f", "\u2009", "\u00a0", ","};
+    for (size_t b = 0; b < sizeof blanks / sizeof *blanks; b++) {
+        size_t n = strlen(blanks[b]);
+        if (strncmp(at, blanks[b], n) == 0 && isdigit((unsigned char)at[n]))
+            return n;
+    }
+    return 0;
+}
+
+/* Reads a number; how many of its digits count, and how many of them are decimals. */
+static const char *read_number(const char *at, double *value, int *digits, int *decimals)
+{
+    char plain[64];
+    size_t n = 0;
+    *digits = *decimals = 0;
+    for (bool point = false; n + 1 < sizeof plain;) {
+        if (isdigit((unsigned char)*at)) {
+            *digits += *digits > 0 || *at != '0';
+            *decimals += point;
+        } else if (*at == '.' && !point && isdigit((unsigned char)at[1])) {
+            point = true;
+        } else {
+            size_t blank = n > 0 && !point ? group_blank(at) : 0;
+            if (blank == 0)
+                break;
+            at += blank;
+            continue;
+        }
+        plain[n++] = *at++;
+    }
+    plain[n] = '\0';
+    *value = strtod(plain, NULL);
+    return at;
+}
+
+bool lesson_stage_tells(const char *text, double number)
+{
+    while (*(text += strcspn(text, "0123456789"))) {
+        double value, unit = 1;
+        int digits, decimals;
+        text = read_number(text, &value, &digits, &decimals);
+        if (strncmp(text, " million", 8) == 0)
+            unit = 1e6;
+        if (digits >= 3 && fabs(value * unit - fabs(number)) <= 0.501 * unit * pow(10, -decimals))
+            return true;
+    }
+    return false;
 }

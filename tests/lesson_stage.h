@@ -1,6 +1,6 @@
 /*
- * The lessons as they come with the program, played as a learner would: the program's runs, the real player, no
- * window. One lesson at a time; other than lesson_player.h, whose lessons are a test's own.
+ * The lessons as they come with the program, played as a learner would: the program's runs, the
+ * real player, no window. (The lessons of lesson_player.h are a test's own.)
  */
 #ifndef LESSON_STAGE_H
 #define LESSON_STAGE_H
@@ -14,8 +14,9 @@ const struct lesson_shelf *lesson_stage_shelf(void);
 const struct lesson_runner *lesson_stage_runner(void);
 void lesson_stage_close_shelf(void);
 
-/* By number and id (the recall's too). Fails the test where there is none; *words: of its run. */
-const struct lesson_question *lesson_stage_question(int lesson, const char *id, lesson_words *words);
+/* By number and id, the recall's too; *words: of its run. Fails the test where there is none. */
+const struct lesson_question *lesson_stage_question(int lesson, const char *id,
+                                                    lesson_words *words);
 
 /* The text with its expressions computed. Fails the test where they cannot be. */
 void lesson_stage_fill(const char *text, const char *words, char *out, size_t size);
@@ -46,5 +47,8 @@ const struct view_hit *lesson_stage_hit(struct lesson_stage *stage, enum view_ac
 
 /* The answer is typed, slid or chosen, and checked. */
 void lesson_stage_answer(struct lesson_stage *stage, double value);
+
+/* The text tells the number, with three digits or more: shorter ones are many other things too. */
+bool lesson_stage_tells(const char *text, double number);
 
 #endif

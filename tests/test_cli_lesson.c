@@ -32,6 +32,7 @@ static void expect_none(const char *text, const char *words)
 #ifdef FLASHLAB_HAVE_LESSONS
 
 #include "lessons/learner.h"
+#include "simulator/cli/view_runs.h"
 #include "simulator/cli/lesson_runner.h"
 
 /* Trips of a tile, whose sizes vary with the seed; and a sick run, which only lessons have. */
@@ -458,7 +459,7 @@ static void test_play(void **state)
 
     play("99\n98\ns\nq\n", "", out, sizeof out);
     expect_text(
-        out, "98\n  That is 24.5 times what the run gives.\n  The run gives: 4 trips\n  Each of 4");
+        out, "98\n  That is far more than the run gives.\n  The run gives: 4 trips\n  Each of 4");
     expect_text(out, "  The run gives: K and V\n  They come 4 times.\n");
     expect_none(out, "Now you know");
     play("", "", out, sizeof out);
@@ -674,9 +675,37 @@ static void test_real_lessons(void **state)
     program_run_free(&run);
 }
 
+/* The chip of a faulty update offers the others, and each runs. */
+static void test_updates_change_places(void **unused)
+{
+    struct cli_view_runs *runs = calloc(1, sizeof *runs);
+    struct view_option options[VIEW_MOST_OPTIONS];
+    struct view_run *run, *next;
+    struct fa_error error;
+    int n, offered = 0;
+    (void)unused;
+    assert_non_null(runs);
+    assert_int_equal(cli_words_merge("--algorithm faulty-a --n 16 --d 4 --tiles 4x4", &runs->words,
+                                     &error), FA_OK);
+    assert_int_equal(cli_view_open(runs, 0, NULL, NULL, &run, options, &n, &error), FA_OK);
+    assert_string_equal(options[0].name, "algorithm");
+    for (const char *const *name = options[0].choices; *name; name++) {
+        assert_true(strcmp(*name, "healthy") == 0 || strncmp(*name, "faulty-", 7) == 0);
+        snprintf(options[0].value, sizeof options[0].value, "%s", *name);
+        assert_int_equal(cli_view_change(runs, 0, options, &n, NULL, NULL, &next, &error), FA_OK);
+        assert_string_equal(view_run_header(next)->algorithm->name, *name);
+        view_run_close(next);
+        offered++;
+    }
+    assert_int_equal(offered, 7);
+    view_run_close(run);
+    free(runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_updates_change_places),
         cmocka_unit_test(test_list),        cmocka_unit_test(test_show),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_check),
         cmocka_unit_test(test_check_bad),   cmocka_unit_test(test_answer),

@@ -220,9 +220,9 @@ static void test_grades(void **state)
     grade = graded(lesson, trips, lesson->scenario, "8");
     assert_int_equal(grade.verdict, LESSON_WRONG);
     assert_int_equal(grade.choice, -1);
-    assert_string_equal(grade.feedback, "That is 2 times what the run gives.");
+    assert_string_equal(grade.feedback, "That is more than the run gives.");
     grade = graded(lesson, trips, lesson->scenario, "2");
-    assert_string_equal(grade.feedback, "The run gives 2 times as much.");
+    assert_string_equal(grade.feedback, "That is less than the run gives.");
     /* A whole number below 100 is exact. */
     assert_int_equal(graded(lesson, trips, lesson->scenario, "4.05").verdict, LESSON_WRONG);
     /* Other parameters, another answer. */

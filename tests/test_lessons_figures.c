@@ -1,6 +1,6 @@
 /*
- * The figures of the lessons, as they were worked out on paper: what the program computes for each question
- * must be the same, to the digits that are printed here.
+ * The figures of the lessons, as they were worked out on paper: what the program computes for each
+ * question must be the same, to the digits that are printed here.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +159,7 @@ static double value_of(const struct lesson *lesson, const char *expression, cons
 {
     struct fa_error error = {FA_OK, ""};
     char words[LESSON_WORDS];
-    double value;
+    double value = 0;
     if (lesson_words_join(lesson->scenario, more ? more : "", words, sizeof words, &error) !=
             FA_OK ||
         lesson_evaluate(expression, words, lesson_stage_runner(), &value, &error) != FA_OK)

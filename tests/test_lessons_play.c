@@ -1,6 +1,6 @@
 /*
- * Each lesson is played through, with its own runs and without a window: every step shows what it talks about,
- * keeps its answer covered, and has a sentence for each answer that it foresees.
+ * Each lesson is played through, with its own runs and without a window: every step shows what it
+ * talks about, keeps its answer covered, and has a sentence for each answer that it foresees.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,13 +8,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lesson_stage.h"
+#include "visualizer/race.h"
 
 static struct lesson_stage stage;
 static char where[128]; /* "": nothing is being played */
@@ -29,9 +28,11 @@ static const struct view_theme *const themes[] = {&view_dark, &view_light};
 
 static void tell_where(const char *what)
 {
+    const struct lesson *lesson = stage.lesson->lesson;
     snprintf(where, sizeof where, "lesson %d, step %d, %s, %g x %g, %s",
-             stage.lesson->lesson->number, stage.lesson->step + 1, what, (double)stage.frame->width,
-             (double)stage.frame->height, stage.frame->theme == &view_dark ? "dark" : "light");
+             lesson ? lesson->number : -1, stage.lesson->step + 1, what,
+             (double)stage.frame->width, (double)stage.frame->height,
+             stage.frame->theme == &view_dark ? "dark" : "light");
 }
 
 /* The ticks under SRAM have no place in a small window: there they are in the panel Check alone. */
@@ -105,60 +106,17 @@ static void check_says(const char *words)
         fail_msg("nothing on screen says \"%s\"", words);
 }
 
+/* The run stands at the place, which there is in it. */
+static void check_stands_at(const char *place)
+{
+    struct fa_error error = {FA_OK, ""};
+    struct view_position at;
+    if (view_position_parse(stage.frame->run[0], place, &at, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(stage.frame->at[0].landed, at.landed);
+}
+
 /* ---- covered answers --------------------------------------------------------------------- */
-
-/* The blanks that stand between groups of digits. */
-static size_t group_blank(const char *at)
-{
-    static const char *const blanks[] = {"\u202f", "\u2009", "\u00a0", ","};
-    for (size_t b = 0; b < sizeof blanks / sizeof *blanks; b++) {
-        size_t n = strlen(blanks[b]);
-        if (strncmp(at, blanks[b], n) == 0 && isdigit((unsigned char)at[n]))
-            return n;
-    }
-    return 0;
-}
-
-/* Reads a number; how many of its digits count, and how many of them are decimals. */
-static const char *read_number(const char *at, double *value, int *digits, int *decimals)
-{
-    char plain[64];
-    size_t n = 0;
-    *digits = *decimals = 0;
-    for (bool point = false; n + 1 < sizeof plain;) {
-        if (isdigit((unsigned char)*at)) {
-            *digits += *digits > 0 || *at != '0';
-            *decimals += point;
-        } else if (*at == '.' && !point && isdigit((unsigned char)at[1])) {
-            point = true;
-        } else {
-            size_t blank = n > 0 && !point ? group_blank(at) : 0;
-            if (blank == 0)
-                break;
-            at += blank;
-            continue;
-        }
-        plain[n++] = *at++;
-    }
-    plain[n] = '\0';
-    *value = strtod(plain, NULL);
-    return at;
-}
-
-/* The text tells the number, with three digits or more: shorter ones are many other things too. */
-static bool tells(const char *text, double number)
-{
-    while (*(text += strcspn(text, "0123456789"))) {
-        double value, unit = 1;
-        int digits, decimals;
-        text = read_number(text, &value, &digits, &decimals);
-        if (strncmp(text, " million", 8) == 0)
-            unit = 1e6;
-        if (digits >= 3 && fabs(value * unit - fabs(number)) <= 0.501 * unit * pow(10, -decimals))
-            return true;
-    }
-    return false;
-}
 
 /* Whether it is a part of a choice, of which one is the answer. */
 static bool is_in_choice(const struct view_draw *draw, const struct view_item *item)
@@ -171,8 +129,8 @@ static bool is_in_choice(const struct view_draw *draw, const struct view_item *i
     return false;
 }
 
-/* Whether seeing the answer's number tells the answer: not where it stands for a label, nor where the step's
- * text gives the same number as something else. */
+/* Whether seeing the answer's number tells the answer: not where it stands for a label, nor where
+ * the step's text gives the same number as something else. */
 static bool is_telling(const struct lesson_question *question)
 {
     bool named = question->kind == LESSON_CHOICE && question->choice[0].label &&
@@ -192,8 +150,8 @@ static void check_covered(void)
         view_state_do(stage.state, VIEW_END, 0);
         const struct view_draw *draw = view_state_draw(stage.state);
         for (size_t i = 0; i < draw->n_items; i++)
-            if (draw->items[i].kind == VIEW_TEXT && tells(draw->items[i].text, answer) &&
-                !is_in_choice(draw, &draw->items[i]))
+            if (draw->items[i].kind == VIEW_TEXT && !is_in_choice(draw, &draw->items[i]) &&
+                lesson_stage_tells(draw->items[i].text, answer))
                 fail_msg("the answer to %s, %.10g, stands in \"%s\" (panel %s)",
                          stage.lesson->question->id, answer, draw->items[i].text,
                          view_panel_names[panel]);
@@ -222,7 +180,7 @@ static void check_hints(void)
         assert_int_equal(stage.lesson->hints, h + 1);
         assert_string_equal(stage.lesson->hint, text);
         check_says(text);
-        if (tells(text, stage.lesson->answers.right))
+        if (lesson_stage_tells(text, stage.lesson->answers.right))
             fail_msg("hint %d tells the answer: %s", h + 1, text);
     }
     assert_null(lesson_stage_hit(&stage, VIEW_LESSON_HINT, 0));
@@ -295,10 +253,15 @@ static void play_question(const struct lesson *lesson, int step)
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
-static void next(void)
+static void press_enter(void)
 {
     const struct view_input enter = {.kind = VIEW_INPUT_KEY, .key = VIEW_KEY_ENTER};
     view_state_take(stage.state, &enter);
+}
+
+static void next(void)
+{
+    press_enter();
     view_state_settle(stage.state);
 }
 
@@ -341,9 +304,12 @@ static void play_step(const struct lesson *lesson, int s)
     tell_where("begin");
     assert_string_equal(stage.lesson->trouble, "");
     look("begin", true);
+    check_stands_at(step->question || !step->show.play_to ? step->show.at : step->show.play_to);
     if (step->question) {
         assert_ptr_equal(stage.lesson->question, step->question);
         play_question(lesson, s);
+        if (step->question->reveal || step->show.play_to)
+            check_stands_at(step->question->reveal ? step->question->reveal : step->show.play_to);
         if (step->breaks)
             next();
     }
@@ -369,6 +335,60 @@ static void test_lesson(void **state)
     where[0] = '\0';
 }
 
+/* ---- pages ------------------------------------------------------------------------------- */
+
+/* As time goes on, until nothing plays. */
+static void wait(void)
+{
+    for (int tick = 0; tick < 2000; tick++) {
+        view_state_tick(stage.state, 50);
+        view_state_draw(stage.state);
+        if (view_state_idle(stage.state))
+            return;
+    }
+    fail_msg("it plays for 100 seconds");
+}
+
+static void test_race(void **unused)
+{
+    static const char totals[] = "102\u202f400 against 36\u202f992 elements: 2.77 times";
+    struct view_scene scene;
+    struct view_race race;
+    (void)unused;
+    lesson_stage_open(&stage, NULL);
+    view_player_page(stage.state, VIEW_PAGE_RACE);
+    wait();
+    assert_int_equal(stage.lesson->race_phase, 1);
+    look("race, asked", false);
+    view_scene_make(&scene, stage.frame);
+    view_race_count(&race, &scene);
+    assert_int_equal(race.program[0].in_all, 102400);
+    assert_int_equal(lround(100 * (double)race.program[0].landed / 102400), 36);
+    assert_int_equal(race.program[1].landed, 36992);
+    assert_false(says(totals));
+    lesson_stage_click(&stage, VIEW_RACE_GUESS, 0, 0.5);
+    press_enter();
+    wait();
+    assert_int_equal(stage.lesson->race_phase, 3);
+    look("race, done", false);
+    check_says(totals);
+    where[0] = '\0';
+}
+
+static void test_contents_and_glossary(void **unused)
+{
+    (void)unused;
+    lesson_stage_open(&stage, NULL);
+    view_player_page(stage.state, VIEW_PAGE_CONTENTS);
+    look("contents", false);
+    for (int i = 0; i < lesson_stage_shelf()->n; i++)
+        assert_non_null(lesson_stage_hit(&stage, VIEW_LESSON_OPEN, i));
+    view_player_page(stage.state, VIEW_PAGE_GLOSSARY);
+    look("glossary", false);
+    assert_true(says("attention") || says("Bc") || says("backward pass"));
+    where[0] = '\0';
+}
+
 static int leave(void **unused)
 {
     (void)unused;
@@ -388,10 +408,13 @@ static int close_shelf(void **unused)
 
 int main(void)
 {
-    static struct CMUnitTest tests[LESSON_NUMBERS];
+    static struct CMUnitTest tests[LESSON_NUMBERS + 2] = {
+        {"race", test_race, NULL, leave, NULL},
+        {"contents and glossary", test_contents_and_glossary, NULL, leave, NULL},
+    };
     const struct lesson_shelf *shelf = lesson_stage_shelf();
     for (int i = 0; i < shelf->n; i++)
-        tests[i] = (struct CMUnitTest){shelf->lesson[i]->title, test_lesson, NULL, leave,
-                                       shelf->lesson[i]};
-    return _cmocka_run_group_tests("lessons", tests, (size_t)shelf->n, NULL, close_shelf);
+        tests[2 + i] = (struct CMUnitTest){shelf->lesson[i]->title, test_lesson, NULL, leave,
+                                           shelf->lesson[i]};
+    return _cmocka_run_group_tests("lessons", tests, (size_t)shelf->n + 2, NULL, close_shelf);
 }

@@ -13,12 +13,15 @@
 #include <string.h>
 
 #include "tests/program_expect.h"
+#ifdef FLASHLAB_HAVE_LESSONS
+#include "tests/lesson_stage.h"
+#endif
 
 #if defined(FLASHLAB_HAVE_CANVAS) && __has_include(<png.h>)
 #include <png.h>
 
 struct golden {
-    const char *name, *line;
+    const char *name, *line; /* or "contents", "race": pages, which no line draws */
 };
 
 static const struct golden goldens[] = {
@@ -32,6 +35,25 @@ static const struct golden goldens[] = {
     {"row-light", "--stage row --at 1,2 --size 800x600 --theme light"},
     {"mini-dark", "--at 1,2 --size 400x300"},
     {"scaled-light", "--at 1,2 --size 1280x720 --font-scale 2 --theme light"},
+#ifdef FLASHLAB_HAVE_LESSONS
+    {"lesson-0-dark", "--lesson 0 --step 5 --size 800x600"},
+    {"lesson-1-light", "--lesson 1 --step 6 --size 800x600 --theme light"},
+    {"lesson-2-dark", "--lesson 2 --step 3 --size 800x600"},
+    {"lesson-3-light", "--lesson 3 --step 5 --size 800x600 --theme light"},
+    {"lesson-4-dark", "--lesson 4 --step 2 --size 800x600"},
+    {"lesson-5-light", "--lesson 5 --step 5 --size 800x600 --theme light"},
+    {"lesson-6-dark", "--lesson 6 --step 6 --size 1000x600"},
+    {"lesson-7-light", "--lesson 7 --step 4 --size 800x600 --theme light"},
+    {"lesson-8-dark", "--lesson 8 --step 4 --size 800x600"},
+    {"lesson-9-light", "--lesson 9 --step 4 --size 1000x600 --theme light"},
+    {"lesson-10-dark", "--lesson 10 --step 4 --size 800x600"},
+    {"lesson-11-light", "--lesson 11 --step 2 --size 800x600 --theme light"},
+    {"lesson-12-dark", "--lesson 12 --step 2 --size 800x600"},
+    {"lesson-13-light", "--lesson 13 --step 2 --size 800x600 --theme light"},
+    {"lesson-14-dark", "--lesson 14 --step 2 --size 800x600"},
+    {"contents-light", "contents"},
+    {"race-dark", "race"},
+#endif
 };
 
 /* The picture's pixels, r g b x; freed by the caller. */
@@ -60,13 +82,55 @@ static void copy_file(const char *from, const char *to)
     free(bytes);
 }
 
-static void check_golden(const struct golden *golden)
+#ifdef FLASHLAB_HAVE_LESSONS
+
+/* Nothing is learnt yet; the race stands where it asks. */
+static void draw_page(const char *page, const char *path)
 {
-    char line[512], path[512], name[64];
-    png_image drawn, kept;
-    snprintf(name, sizeof name, "%s.png", golden->name);
+    static struct lesson_stage stage;
+    struct fa_error error = {FA_OK, ""};
+    bool race = strcmp(page, "race") == 0;
+    lesson_stage_open(&stage, NULL);
+    stage.view.font = 1; /* the built-in face */
+    lesson_stage_resize(&stage, 800, 600, race ? &view_dark : &view_light);
+    stage.frame->reduced_motion = true;
+    view_player_page(stage.state, race ? VIEW_PAGE_RACE : VIEW_PAGE_CONTENTS);
+    for (int tick = 0; tick < 100 && !view_state_idle(stage.state); tick++) {
+        view_state_tick(stage.state, 16);
+        view_state_draw(stage.state);
+    }
+    if (cli_view_save_frame(&stage.view, stage.frame, path, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    lesson_stage_close(&stage);
+    lesson_stage_close_shelf();
+}
+
+#else
+
+static void draw_page(const char *page, const char *path)
+{
+    fail_msg("%s, %s: there are no lessons", page, path);
+}
+
+#endif
+
+static void draw(const struct golden *golden, const char *name)
+{
+    char line[512];
+    if (golden->line[0] != '-') {
+        draw_page(golden->line, program_path(name));
+        return;
+    }
     snprintf(line, sizeof line, "view %s --font builtin --screenshot @%s", golden->line, name);
     program_run_fine(line);
+}
+
+static void check_golden(const struct golden *golden)
+{
+    char path[512], name[64];
+    png_image drawn, kept;
+    snprintf(name, sizeof name, "%s.png", golden->name);
+    draw(golden, name);
     snprintf(path, sizeof path, "%s/tests/pictures/%s", FLASHLAB_SOURCE_DIR, name);
     if (getenv("FLASHLAB_WRITE_PICTURES")) {
         copy_file(program_path(name), path);

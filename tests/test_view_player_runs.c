@@ -261,7 +261,16 @@ static void test_the_race_stops_and_asks(void **unused)
     lesson_player_key(&p, VIEW_KEY_ENTER); /* nothing was guessed */
     assert_int_equal(p.view->race_phase, 1);
     lesson_player_key(&p, VIEW_KEY_RIGHT);
-    assert_false(isnan(p.view->race_guess));
+    assert_true(fabs(p.view->race_guess - 5.5) < 1e-9);
+    lesson_player_key(&p, VIEW_KEY_LEFT);
+    assert_true(fabs(p.view->race_guess - 5.4) < 1e-9);
+    struct view_box scale = lesson_player_hit(&p, VIEW_RACE_GUESS, 0)->box;
+    struct view_input input = {.kind = VIEW_INPUT_PRESS, .x = scale.x + scale.w / 3,
+                               .y = scale.y + 4};
+    view_state_take(p.state, &input);
+    input.kind = VIEW_INPUT_RELEASE;
+    view_state_take(p.state, &input);
+    assert_true(fabs(p.view->race_guess - 4) < 1e-9);
     lesson_player_key(&p, VIEW_KEY_ENTER);
     assert_int_equal(p.view->race_phase, 2);
     assert_int_equal(p.saves, 0);

@@ -22,6 +22,7 @@ static const struct {
     {"row", VIEW_STAGE_ROW, view_stage_row},       {"scale", VIEW_STAGE_SCALE, view_stage_scale},
     {"mask", VIEW_STAGE_MASK, view_stage_mask},    {"bits", VIEW_STAGE_BITS, view_stage_bits},
     {"waves", VIEW_STAGE_WAVES, view_stage_waves}, {"errors", VIEW_STAGE_ERRORS, view_stage_errors},
+    {"tiles", VIEW_STAGE_TILES, view_stage_tiles},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 

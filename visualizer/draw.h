@@ -97,6 +97,7 @@ enum view_action {
     VIEW_CODE_TEXT,    /* the paper's steps (0) or our C (1) */
     VIEW_GO_TO,        /* the field for an event or a tile opens */
     VIEW_BLOCK,        /* the mask editor's tile: row * columns + column is toggled */
+    VIEW_TILES_DRAG,   /* held: the tiles under the pointer; by a key: the option that they are */
     VIEW_CELL,         /* a cell is chosen: see view_cell_pack in frame.h */
     VIEW_RETRY,        /* the one button of an error: value: enum view_remedy */
     VIEW_AXIS,         /* of the plot: value: enum view_plot_axis */

@@ -31,6 +31,7 @@ enum view_stage {
     VIEW_STAGE_BITS,   /* dropout's keep bits */
     VIEW_STAGE_WAVES,  /* thread blocks over the SMs */
     VIEW_STAGE_ERRORS, /* error by tile */
+    VIEW_STAGE_TILES,  /* Br and Bc against the capacity, to drag */
     VIEW_STAGES
 };
 
@@ -91,6 +92,17 @@ struct view_message {
     enum view_remedy remedy;
 };
 
+/* Tiles that are dragged on the stage of tiles: counted as they go by, and run when they are let go. */
+enum view_tried { VIEW_TRIED_COUNTED, VIEW_TRIED_REFUSED, VIEW_TRIED_LARGE, VIEW_TRIED_FAILED };
+
+struct view_tiles_tried {
+    int64_t br, bc; /* 0: none are dragged */
+    enum view_tried outcome;
+    struct sim_volume moved; /* if counted: read and written, all heads */
+    int64_t best_br, best_bc; /* which moved least of all dragged over, of this run's problem; 0: none */
+    struct sim_volume best;
+};
+
 struct view_lesson;
 
 struct view_frame {
@@ -137,6 +149,7 @@ struct view_frame {
     struct view_message message; /* in place of the stage */
     char note[160];           /* in place of the sentence for a while: "Saved s.png ..." */
     const struct view_plot *plot; /* counted points of the Plot panel and stage: plot_points.h; NULL: none yet */
+    struct view_tiles_tried tiles;
     const uint8_t *blocks;    /* the mask editor's Tr x Tc, NULL: all are visited */
     const struct view_lesson *lesson; /* what is read, the contents page, the race: lesson_view.h; NULL: none of them */
 };

@@ -86,7 +86,7 @@ struct view_lesson {
     double race_guess;                      /* NaN: none */
 };
 
-/* Of the race's slider. */
+/* Of the race's slider, which is linear as the bar under it. */
 #define VIEW_RACE_LOW 1.0
 #define VIEW_RACE_HIGH 10.0
 

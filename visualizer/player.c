@@ -58,7 +58,7 @@ static int index_of(const char *const *words, int n, const char *word)
 static void look_at(struct view_state *state, const struct lesson_show *show)
 {
     static const char *const stages[] = {"cross", "row", "scale", "plot",
-                                         "mask",  "bits", "waves", "errors"};
+                                         "mask",  "bits", "waves", "errors", "tiles"};
     static const char *const panels[] = {"code", "traffic", "plot", "check", "lesson"};
     static const char *const clocks[] = {"work", "tile", "traffic"};
     struct view_frame *frame = &state->frame;

@@ -192,6 +192,12 @@ static double nudged(double value, double low, double high, int direction)
     return next != value ? next : fmin(high, fmax(low, tidy(value + direction * unit)));
 }
 
+/* The race's marks lie on a bar, whose length is what was moved: even steps, of a tenth. */
+static double on_race(double value)
+{
+    return fmin(VIEW_RACE_HIGH, fmax(VIEW_RACE_LOW, round(value * 10) / 10));
+}
+
 static bool slides(const struct view_lesson *view)
 {
     return view_player_is_asked(view) && view->question->kind == LESSON_SLIDER;
@@ -204,11 +210,7 @@ void view_player_slide(struct view_state *state, struct view_box scale, float x)
     struct view_lesson *view = &state->player->view;
     double share = (double)(x - scale.x) / (double)scale.w;
     if (view->page == VIEW_PAGE_RACE && view->race_phase == 1)
-        /* Its marks lie on a bar, whose length is what was moved: even steps. */
-        view->race_guess =
-            fmin(VIEW_RACE_HIGH,
-                 fmax(VIEW_RACE_LOW,
-                      tidy(VIEW_RACE_LOW + share * (VIEW_RACE_HIGH - VIEW_RACE_LOW))));
+        view->race_guess = on_race(VIEW_RACE_LOW + share * (VIEW_RACE_HIGH - VIEW_RACE_LOW));
     else if (slides(view))
         view->slider = on_scale(view->question->low, view->question->high, share);
     state->dirty = true;
@@ -218,7 +220,9 @@ void view_player_nudge(struct view_state *state, int direction)
 {
     struct view_lesson *view = &state->player->view;
     if (view->page == VIEW_PAGE_RACE && view->race_phase == 1)
-        view->race_guess = nudged(view->race_guess, 1, 10, direction);
+        view->race_guess = isnan(view->race_guess)
+                               ? on_race((VIEW_RACE_LOW + VIEW_RACE_HIGH) / 2)
+                               : on_race(view->race_guess + 0.1 * direction);
     else if (slides(view))
         view->slider = nudged(view->slider, view->question->low, view->question->high, direction);
     state->dirty = true;

@@ -271,3 +271,27 @@ void view_plot_start(const struct sim_experiment *experiment, enum view_plot_axi
     set_bounds(plot);
     estimate(plot);
 }
+
+/* ---- other tiles ------------------------------------------------------------------------- */
+
+enum fa_status view_tiles_count(const struct sim_experiment *experiment, int64_t br, int64_t bc,
+                                struct sim_volume *moved, struct fa_error *error)
+{
+    struct view_plot plot = {.axis = VIEW_PLOT_BR};
+    struct fa_tensor shapes[3];
+    struct sim_result result;
+    take_experiment(&plot, experiment);
+    plot.series[0].algorithm = experiment->algorithm;
+    plot.experiment.tiles.bc = bc;
+    struct sim_experiment e = view_plot_experiment(&plot, 0, (double)br, shapes);
+    if (tiles_of(&e) > VIEW_DRAGGED_TILES)
+        return fa_fail(error, FA_TOO_LARGE, "more than %d tiles", (int)VIEW_DRAGGED_TILES);
+    enum fa_status status = sim_experiment_run(&e, &result, error);
+    if (status != FA_OK)
+        return status;
+    struct sim_volume read = sim_counters_read_all(&result.counters, &e.problem);
+    struct sim_volume write = sim_counters_write_all(&result.counters, &e.problem);
+    *moved = (struct sim_volume){.elements = read.elements + write.elements,
+                                 .bytes = read.bytes + write.bytes};
+    return FA_OK;
+}

@@ -63,6 +63,15 @@ enum { VIEW_PLOT_TILES = 1 << 22 };
  * nor refused. */
 bool view_plot_step(struct view_plot *plot);
 
+/*
+ * What the run's problem moves with tiles of br x bc, read and written, all heads: counted at once.
+ * Errors: those of sim_experiment_run, FA_DOES_NOT_FIT among them; FA_TOO_LARGE past
+ * VIEW_DRAGGED_TILES of a head, which takes longer than a pointer may wait.
+ */
+enum { VIEW_DRAGGED_TILES = 2000000 };
+enum fa_status view_tiles_count(const struct sim_experiment *experiment, int64_t br, int64_t bc,
+                                struct sim_volume *moved, struct fa_error *error);
+
 /* The experiment of a point, for whoever counts it elsewhere. *shapes holds its masks. */
 struct sim_experiment view_plot_experiment(const struct view_plot *plot, int series, double x,
                                            struct fa_tensor shapes[3]);

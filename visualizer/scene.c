@@ -2,7 +2,8 @@
 #include "visualizer/scene.h"
 
 const char *const view_stage_names[VIEW_STAGES] = {
-    "Cross", "One row", "To scale", "Plot", "Mask", "Keep bits", "Waves", "Errors"};
+    "Cross", "One row", "To scale", "Plot", "Mask", "Keep bits", "Waves", "Errors",
+    "Tiles"};
 const char *const view_panel_names[VIEW_PANELS] = {"Code", "Traffic", "Plot", "Check", "Lesson"};
 
 /* The picture of the memories, of one run or of two. */
@@ -27,6 +28,7 @@ static void draw_stage(struct view_draw *draw, const struct view_scene *scene)
         [VIEW_STAGE_SCALE] = view_stage_scale, [VIEW_STAGE_PLOT] = view_stage_plot,
         [VIEW_STAGE_MASK] = view_stage_mask,   [VIEW_STAGE_BITS] = view_stage_bits,
         [VIEW_STAGE_WAVES] = view_stage_waves, [VIEW_STAGE_ERRORS] = view_stage_errors,
+        [VIEW_STAGE_TILES] = view_stage_tiles,
     };
     stages[scene->frame->stage](draw, scene);
 }

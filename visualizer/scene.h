@@ -101,6 +101,7 @@ void view_stage_mask(struct view_draw *draw, const struct view_scene *scene);   
 void view_stage_bits(struct view_draw *draw, const struct view_scene *scene);   /* stage_bits.c */
 void view_stage_waves(struct view_draw *draw, const struct view_scene *scene);  /* stage_waves.c */
 void view_stage_errors(struct view_draw *draw, const struct view_scene *scene); /* stage_errors.c */
+void view_stage_tiles(struct view_draw *draw, const struct view_scene *scene);  /* stage_tiles.c */
 
 /* The tile of the mask editor under a point: what painting with the pointer held down toggles. False outside
  * of it, and where there is nothing to paint. */
@@ -109,6 +110,12 @@ bool view_mask_tile_at(const struct view_scene *scene, float x, float y, int64_t
 /* Where score tile (row, column) is on that stage; row -1: a column of tiles, column -1: a row of them. */
 bool view_mask_tiles(const struct view_scene *scene, int64_t row, int64_t column,
                      struct view_box *box);
+
+/* The option that the stage of tiles changes; -1: tiles cannot be dragged there. stage_tiles.c */
+int view_tiles_chip(const struct view_frame *frame);
+/* The tiles whose place on that stage is nearest to a point; and the place of tiles. False: it has no room. */
+bool view_tiles_at(const struct view_scene *scene, float x, float y, int64_t *br, int64_t *bc);
+bool view_tiles_place(const struct view_scene *scene, int64_t br, int64_t bc, float *x, float *y);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,7 @@ static const struct {
     {FA_Q, VIEW_TILE_REST, "at rest"},
     {FA_S, VIEW_TILE_SKIPPED, "skipped"},
     {FA_Q, VIEW_TILE_FULL | VIEW_TILE_RING, "in use now"},
-    {FA_S, VIEW_TILE_FULL | VIEW_TILE_CUT, "cut by the mask"},
+    {FA_S, VIEW_TILE_FULL | VIEW_TILE_CUT, "cut by mask"},
     {FA_S, VIEW_TILE_GHOST, "never stored"},
     {FA_P, VIEW_TILE_FULL | VIEW_TILE_AGAIN, "recomputed"},
     {FA_O, VIEW_TILE_AHEAD, "not yet written"},
@@ -88,7 +88,9 @@ static const struct {
     {"S G", "save a picture, a movie"},
     {"Enter", "read a cell, then arrows"},
     {"F11", "hide bar and panel"},
+    {"P H N", "in a lesson: question, hint, next"},
     {"Tab Esc", "next control; close"},
+    {"Ctrl Q", "quit"},
 };
 
 enum {

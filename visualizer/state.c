@@ -175,13 +175,27 @@ static bool loop_back(struct view_state *state, int which)
     return true;
 }
 
+/* Two runs at the same bandwidth: the bytes, not the events, pass evenly. */
+static struct view_position race_on(const struct view_frame *frame, int which, double milliseconds)
+{
+    static const double race_milliseconds = 30000;
+    const struct view_run *run = frame->run[which];
+    double in_all = view_work_in_all(run, frame->clock);
+    double work = view_work_of(run, frame->at[which], frame->clock) +
+                  in_all * milliseconds / race_milliseconds;
+    return work >= in_all ? (struct view_position){view_run_length(run), 0}
+                          : view_at_work(run, work, frame->clock);
+}
+
 static void play(struct view_state *state, double milliseconds)
 {
     struct view_frame *frame = &state->frame;
     int which;
     const struct view_run *run = view_state_leader(state, &which);
+    bool race = frame->run[1] && frame->clock == VIEW_SAME_TRAFFIC && frame->speed == VIEW_AUTO;
     struct view_position at =
-        view_clock_advance(run, frame->at[which], frame->speed, milliseconds * state->haste);
+        race ? race_on(frame, which, milliseconds)
+             : view_clock_advance(run, frame->at[which], frame->speed, milliseconds * state->haste);
     frame->rate = view_clock_rate(run, at, frame->speed) * (float)state->haste;
     view_state_place(state, which, at);
     if (!loop_back(state, which) && at_end(state, which))

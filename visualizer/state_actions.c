@@ -266,6 +266,9 @@ void view_state_do(struct view_state *state, enum view_action action, int64_t va
     case VIEW_BLOCK:
         paint(state, value);
         break;
+    case VIEW_TILES_DRAG:
+        view_state_open_field(state, view_tiles_chip(frame));
+        break;
     default:
         break;
     }

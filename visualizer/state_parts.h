@@ -29,9 +29,10 @@ struct view_state {
 
     const char *pressed; /* a copy of the label held down, in pressed_text */
     char pressed_text[160];
-    enum view_action held; /* VIEW_SCRUB or VIEW_BLOCK while the pointer is down on it */
+    enum view_action held; /* VIEW_SCRUB, VIEW_BLOCK ... while the pointer is down on it */
     bool shift_held;       /* scrubs on events */
     uint8_t paint;         /* what the mask editor paints while held */
+    float grip_x, grip_y;  /* of dragged tiles: where their corner is, from the pointer */
     bool cell_cursor;      /* arrows move the cell */
 
     char edit[VIEW_EDIT_TEXT];
@@ -58,6 +59,8 @@ void view_state_note(struct view_state *state, const char *text);
 void view_state_rerun(struct view_state *state);        /* with frame.options as they are now */
 void view_state_reset_view(struct view_state *state);   /* after another run came */
 void view_state_choose(struct view_state *state, int chip, const char *value);
+void view_state_try_tiles(struct view_state *state, int64_t br, int64_t bc); /* counted, not run */
+void view_state_take_tiles(struct view_state *state); /* those that were tried are run */
 void view_state_remedy(struct view_state *state, enum view_remedy remedy);
 bool view_state_plot_wanted(const struct view_state *state);
 void view_state_plot_step(struct view_state *state);

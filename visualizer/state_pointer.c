@@ -71,6 +71,35 @@ static void paint_under(struct view_state *state)
         view_state_do(state, VIEW_BLOCK, row * view_run_tc(frame->run[0]) + column);
 }
 
+/* The corner of the tiles follows the pointer, from where it was gripped. */
+static void drag_tiles(struct view_state *state)
+{
+    const struct view_frame *frame = &state->frame;
+    struct view_scene scene;
+    int64_t br, bc;
+    view_scene_make(&scene, frame);
+    if (view_tiles_at(&scene, frame->pointer_x + state->grip_x, frame->pointer_y + state->grip_y,
+                      &br, &bc))
+        view_state_try_tiles(state, br, bc);
+}
+
+/* Pressed on the corner, it stays where it is; elsewhere, it comes there. */
+static void grip_tiles(struct view_state *state, bool on_corner)
+{
+    const struct view_frame *frame = &state->frame;
+    struct fa_tiles tiles = view_run_tiles(frame->run[0]);
+    struct view_scene scene;
+    float x, y;
+    view_scene_make(&scene, frame);
+    state->held = VIEW_TILES_DRAG;
+    state->grip_x = state->grip_y = 0;
+    if (on_corner && view_tiles_place(&scene, tiles.br, tiles.bc, &x, &y)) {
+        state->grip_x = x - frame->pointer_x;
+        state->grip_y = y - frame->pointer_y;
+    }
+    drag_tiles(state);
+}
+
 static bool move(struct view_state *state, float x, float y)
 {
     struct view_frame *frame = &state->frame;
@@ -80,6 +109,8 @@ static bool move(struct view_state *state, float x, float y)
         scrub(state, x);
     else if (state->held == VIEW_BLOCK)
         paint_under(state);
+    else if (state->held == VIEW_TILES_DRAG)
+        drag_tiles(state);
     else if (state->held == VIEW_LESSON_SLIDER)
         view_player_slide(state, state->scale, x);
     else
@@ -120,6 +151,8 @@ static bool press(struct view_state *state, const struct view_input *input)
     } else if (hit->action == VIEW_BLOCK) {
         paint_under(state);
         state->held = VIEW_BLOCK;
+    } else if (hit->action == VIEW_TILES_DRAG) {
+        grip_tiles(state, hit->label != NULL);
     } else if (hit->action == VIEW_LESSON_SLIDER || hit->action == VIEW_RACE_GUESS) {
         state->held = VIEW_LESSON_SLIDER;
         state->scale = hit->box;
@@ -139,6 +172,8 @@ static bool release(struct view_state *state, const struct view_input *input)
     state->held = VIEW_NOTHING;
     if (held == VIEW_BLOCK)
         view_state_rerun(state);
+    if (held == VIEW_TILES_DRAG)
+        view_state_take_tiles(state);
     if (held != VIEW_NOTHING) {
         state->dirty = true;
         return true;

@@ -30,6 +30,7 @@ void view_state_reset_view(struct view_state *state)
     state->step_target = UINT64_MAX;
     state->cell_cursor = false;
     state->plot_on = false;
+    frame->tiles = (struct view_tiles_tried){0};
     state->dirty = true;
     if (frame->run[0])
         view_state_follow(state, 0);
@@ -194,6 +195,40 @@ void view_state_choose(struct view_state *state, int chip, const char *value)
     view_state_rerun(state);
     if (frame->run[0] == old)
         frame->options[chip] = before;
+}
+
+void view_state_try_tiles(struct view_state *state, int64_t br, int64_t bc)
+{
+    struct view_tiles_tried *tiles = &state->frame.tiles;
+    const struct sim_experiment *experiment = view_run_experiment(state->frame.run[0]);
+    if (!experiment || (tiles->br == br && tiles->bc == bc))
+        return;
+    enum fa_status status = view_tiles_count(experiment, br, bc, &tiles->moved, NULL);
+    tiles->br = br;
+    tiles->bc = bc;
+    tiles->outcome = status == FA_OK             ? VIEW_TRIED_COUNTED
+                     : status == FA_DOES_NOT_FIT ? VIEW_TRIED_REFUSED
+                     : status == FA_TOO_LARGE    ? VIEW_TRIED_LARGE
+                                                 : VIEW_TRIED_FAILED;
+    if (status == FA_OK && (tiles->best_br == 0 || tiles->moved.elements < tiles->best.elements)) {
+        tiles->best_br = br;
+        tiles->best_bc = bc;
+        tiles->best = tiles->moved;
+    }
+}
+
+/* The best of those that were tried stays: the problem is the same. */
+void view_state_take_tiles(struct view_state *state)
+{
+    struct view_frame *frame = &state->frame;
+    struct view_tiles_tried tiles = frame->tiles;
+    char value[64];
+    if (tiles.br == 0)
+        return;
+    snprintf(value, sizeof value, "%lldx%lld", (long long)tiles.br, (long long)tiles.bc);
+    view_state_choose(state, view_tiles_chip(frame), value);
+    frame->tiles = tiles;
+    frame->tiles.br = frame->tiles.bc = 0;
 }
 
 void view_state_remedy(struct view_state *state, enum view_remedy remedy)

@@ -113,7 +113,7 @@ static const struct {
     const char *words;
 } legend[LEGEND] = {
     {'.', "right"}, {'1', "up to 10 budgets"}, {'2', "100"}, {'3', "1000"}, {'4', "10,000"},
-    {'6', "more"},  {'N', "NaN or infinity"},
+    {'5', "more"},  {'N', "NaN or infinity"},
 };
 
 static void draw_cell(struct view_draw *draw, struct view_box box, char sign)
@@ -139,7 +139,7 @@ static float draw_words(struct view_draw *draw, const struct drawing *drawing)
     y += view_line_height(VIEW_SIZE_TITLE) + 6;
     if (verdict->pass)
         return y + 10;
-    snprintf(text, sizeof text, "%s\nWrong: %s.", verdict->look, verdict->where);
+    snprintf(text, sizeof text, "Looks like this: %s\nWrong: %s", verdict->look, verdict->where);
     y += view_text_wrapped(draw, view_box_make(MARGIN, y, WIDTH - 2 * MARGIN, 200), body, 0, text,
                            NULL);
     return y + 14;
@@ -215,7 +215,7 @@ static enum fa_status write_picture(const struct drawing *drawing, const char *p
 
 enum { CELL = 12 };
 
-/* Without SDL2 the cells alone, each CELL pixels wide and high, with a line of background between. */
+/* Without SDL2 the cells alone, each CELL pixels wide and high, with a line between them. */
 static enum fa_status write_picture(const struct drawing *drawing, const char *path,
                                     struct fa_error *error)
 {

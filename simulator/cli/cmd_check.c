@@ -178,7 +178,8 @@ const struct cli_command cli_check_command = {
         "Compares a kernel's O, and LSE, dQ, dK and dV where they are given, with an oracle in\n"
         "double precision on the same inputs, rounded to --dtype. The budget of an error is twice\n"
         "that of a naive run in that format. Where an output is wrong it says in which heads and\n"
-        "tiles, and which known fault it looks like. Needs no GPU.\n"
+        "tiles, and which known fault it looks like. Gradients are judged where their files are,\n"
+        "unless --pass forward is given. Needs no GPU.\n"
         "Exit status: 0 right, 1 wrong, 2 bad input.",
     .examples = "  flashlab check --theirs case/ --causal\n"
                 "  flashlab check --theirs case/ --dtype bf16 --tiles 128x64 --heat-map where.png\n"

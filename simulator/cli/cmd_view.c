@@ -12,7 +12,7 @@
 static const char *const theme_words[] = {"dark", "light", NULL};
 static const char *const font_words[] = {"system", "builtin", NULL};
 static const char *const stage_words[] = {"cross", "row",   "scale", "plot", "mask",
-                                          "bits",  "waves", "errors", NULL};
+                                          "bits",  "waves", "errors", "tiles", NULL};
 static const char *const panel_words[] = {"code", "traffic", "plot", "check", "none", NULL};
 static const char *const clock_words[] = {"work", "tile", "traffic", NULL};
 static const char *const crop_words[] = {"stage", NULL};
@@ -62,7 +62,8 @@ static const struct cli_option view_options[] = {
      .words = theme_words, .help = "Colours (dark)."},
     {.name = "stage", .value = "NAME", .kind = CLI_WORD, .offset = AT(stage), .words = stage_words,
      .help = "What the stage shows: cross, row (one row), scale (to scale), plot, mask, bits (keep "
-             "bits), waves (SMs in waves), errors (by tile) (cross)."},
+             "bits), waves (SMs in waves), errors (by tile), tiles (Br and "
+             "Bc, to drag) (cross)."},
     {.name = "panel", .value = "NAME", .kind = CLI_WORD, .offset = AT(panel), .words = panel_words,
      .help = "The panel beside it: code, traffic, plot, check or none (code; of two runs "
              "traffic)."},

@@ -108,18 +108,6 @@ static enum fa_status take_painted(struct cli_lesson_runner *runner, struct cli_
     return FA_OK;
 }
 
-static enum fa_status fit_painted(const struct painted *painted, const struct fa_problem *problem,
-                                  const struct fa_tiles *tiles, struct fa_error *error)
-{
-    int64_t rows = (problem->nq + tiles->br - 1) / tiles->br;
-    int64_t columns = (problem->nk + tiles->bc - 1) / tiles->bc;
-    if (rows == painted->rows && columns == painted->columns)
-        return FA_OK;
-    return fa_fail(
-        error, FA_BAD_ARGUMENT, "the painted mask has %lld x %lld tiles, and the run %lld x %lld",
-        (long long)painted->rows, (long long)painted->columns, (long long)rows, (long long)columns);
-}
-
 /* ---- counts -------------------------------------------------------------------------------- */
 
 /* The experiment that the options ask for; its inputs are the runner's. */
@@ -148,8 +136,8 @@ static enum fa_status make_experiment(struct cli_lesson_runner *runner,
     /* Without tiles that fit, the count says that the machine refuses it, and needs no mask. */
     if (sim_experiment_tiles(experiment, &tiles, NULL) != FA_OK)
         return FA_OK;
-    status = painted ? fit_painted(painted, &inputs->problem, &tiles, error)
-                     : cli_inputs_block(inputs, options, tiles.br, tiles.bc, error);
+    if (!painted)
+        status = cli_inputs_block(inputs, options, tiles.br, tiles.bc, error);
     experiment->problem = inputs->problem;
     if (painted) {
         painted->mask = (struct fa_block_mask){tiles.br, tiles.bc, painted->rows, painted->columns,

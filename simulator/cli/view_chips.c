@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reference/faulty/faulty.h"
 #include "simulator/cli/view_runs.h"
 #include "visualizer/parts.h"
 
@@ -23,6 +24,22 @@ static const char *const *algorithm_choices(void)
     for (int i = 0; i < FA_ALGORITHMS; i++)
         names[i] = fa_algorithms[i]->name;
     return names;
+}
+
+/* The updates of a lesson that looks for a fault: they change places with each other alone. */
+static const char *const *update_choices(void)
+{
+    enum { FAULTY = sizeof fa_faulty_algorithms / sizeof *fa_faulty_algorithms };
+    static const char *names[FAULTY + 2];
+    names[0] = fa_healthy.name;
+    for (int i = 0; i < FAULTY; i++)
+        names[i + 1] = fa_faulty_algorithms[i]->name;
+    return names;
+}
+
+static bool is_update(const struct fa_algorithm *algorithm)
+{
+    return algorithm == &fa_healthy || fa_faulty_find(algorithm->name) != NULL;
 }
 
 static const char *const *profile_choices(void)
@@ -91,8 +108,9 @@ void cli_view_chips(const struct cli_problem *options, const struct view_run *ru
     struct chips chips = {option, 0};
     char value[64], shown[VIEW_COUNT_TEXT];
 
-    add_chip(&chips, "algorithm", algorithm_choices(), options->algorithms[0]->name, "%s",
-             options->algorithms[0]->name);
+    const struct fa_algorithm *algorithm = options->algorithms[0];
+    add_chip(&chips, "algorithm", is_update(algorithm) ? update_choices() : algorithm_choices(),
+             algorithm->name, "%s", algorithm->name);
     add_chip(&chips, "pass", pass_choices, sim_pass_name((enum sim_pass)options->pass), "%s",
              sim_pass_name((enum sim_pass)options->pass));
     add_shape(&chips, problem);

@@ -70,6 +70,42 @@ static enum fa_status open_words(void *context, const char *words, const char *c
     return status;
 }
 
+/* A card's key frame is worth a moment, not a second: of long runs there is none. */
+static bool is_quick(struct cli_words *words)
+{
+    struct cli_problem options;
+    struct fa_problem problem;
+    if (cli_words_parse(words, &options, NULL) != FA_OK || options.in ||
+        cli_problem_make(&options, &problem, NULL) != FA_OK)
+        return options.in != NULL; /* a lesson's own files are small */
+    double products = (double)problem.nq * (double)problem.nk * (double)(problem.d + problem.dv);
+    return products * (double)(problem.heads * problem.batch) < 3e8;
+}
+
+static enum fa_status open_aside(void *context, const char *words, const char *compare,
+                                 struct view_run *run[2], struct fa_error *error)
+{
+    const struct cli_view *view = context;
+    struct cli_view_runs *runs = calloc(1, sizeof *runs);
+    struct view_opened *made = calloc(1, sizeof *made);
+    enum fa_status status = FA_OK;
+    run[0] = run[1] = NULL;
+    if (!runs || !made)
+        status = fa_fail(error, FA_NO_MEMORY, "no memory for a card's run");
+    if (status == FA_OK) {
+        snprintf(runs->compare, sizeof runs->compare, "%s", compare ? compare : "");
+        status = cli_lesson_words_read(words, view->lessons->shelf.folder, &runs->words, error);
+    }
+    if (status == FA_OK && is_quick(&runs->words)) {
+        status = open_both(runs, NULL, made, error);
+        run[0] = made->run[0];
+        run[1] = made->run[1];
+    }
+    free(made);
+    free(runs);
+    return status;
+}
+
 static enum fa_status words_of(void *context, char *words, size_t size, struct fa_error *error)
 {
     const struct cli_view *view = context;
@@ -212,6 +248,7 @@ enum fa_status cli_view_lessons_start(struct cli_view *view, struct view_state *
         .progress = lessons->keeps ? &lessons->progress : NULL,
         .present = view->present,
         .open_words = open_words,
+        .open_aside = open_aside,
         .words = words_of,
         .save = lessons->keeps ? save : NULL,
         .runner = *cli_lesson_runner_face(lessons->runner),
