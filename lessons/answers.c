@@ -133,8 +133,8 @@ enum fa_status lesson_answers_of(const struct lesson *lesson,
 
 /* ---- grading ---- */
 
-/* What a wrong answer without a sentence of its own is told: the side that the answer lies on, and no more, or
- * a division would give it away before the second try. */
+/* What a wrong answer without a sentence of its own is told: the side that the answer lies on, and
+ * no more, or a division would give it away before the second try. */
 static void say_distance(const struct lesson_question *question, struct lesson_grade *grade)
 {
     double times = grade->right != 0 ? grade->given / grade->right : 0;

@@ -20,11 +20,12 @@ struct lesson_player {
     bool fails; /* the next runs cannot be opened */
 };
 
-/* Lesson 40 of four steps (prose, a choice, a slider with a break, a number) and 41 of one, which compares and
- * has a recall. */
+/* Lesson 40 of four steps (prose, a choice, a slider with a break, a number) and 41 of one, which
+ * compares and has a recall. */
 extern const char *const lesson_player_shelf[];
 
-/* The texts are lessons of numbers 40, 41 ...: ended by NULL. Fails the test where one cannot be read. */
+/* The texts are lessons of numbers 40, 41 ...: ended by NULL. Fails the test where one cannot be
+ * read. */
 void lesson_player_open(struct lesson_player *player, const char *const *texts, float width,
                         float height, bool present);
 void lesson_player_close(struct lesson_player *player);

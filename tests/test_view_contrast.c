@@ -1,4 +1,5 @@
-/* Every text can be read: its contrast with what lies behind it is at least 4.5 to 1, in both themes. */
+/* Every text can be read: its contrast with what lies behind it is at least 4.5 to 1, in both
+ * themes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /*
- * Golden pictures: what `flashlab view --screenshot` draws in the built-in face, to the pixel. After a change
- * that is meant to be seen, FLASHLAB_WRITE_PICTURES=1 writes them anew; look at them before they are kept.
+ * Golden pictures: what `flashlab view --screenshot` draws in the built-in face, to the pixel.
+ * After a change that is meant to be seen, FLASHLAB_WRITE_PICTURES=1 writes them anew; look at them
+ * before they are kept.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static const struct golden goldens[] = {
     {"flight-light", "--at 49.5 --size 800x600 --theme light"},
     {"compare-dark", "--n 128 --d 16 --tiles 16x16 --sram 10K --algorithm flash1 --at 3,3 --compare=--algorithm=flash2 --size 1280x720"},
     {"standard-light", "--algorithm standard --at 60 --size 1000x640 --theme light --panel traffic"},
-    {"backward-dark", "--pass backward --at 60 --size 1280x720 --panel check"},
+    {"backward-dark", "--pass backward --at 60 --size 1280x720 --panel traffic"},
     {"refused-light", "--sram 256 --theme light --size 800x600"},
     {"many-tiles-dark", "--n 2048 --d 64 --tiles 32x32 --causal --at 20,9 --size 1280x720 --panel none"},
     {"row-light", "--stage row --at 1,2 --size 800x600 --theme light"},

@@ -44,7 +44,7 @@ static const struct view_item *first_of(enum view_item_kind kind)
     return NULL;
 }
 
-/* ---- the draw list ---------------------------------------------------------------------------------- */
+/* ---- the draw list --------------------------------------------------------------------------- */
 
 static void test_boxes_are_cut(void **unused)
 {
@@ -154,7 +154,7 @@ static void test_memory_is_kept_between_frames(void **unused)
     assert_null(view_image(&draw, (struct view_box){0, 0, 100, 100}, 0, 5));
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int glyphs(const char *text)
 {
@@ -207,7 +207,7 @@ static void test_counts_in_words(void **unused)
     assert_string_equal(view_value_text(-INFINITY, number), "−∞");
 }
 
-/* ---- cells and tiles -------------------------------------------------------------------------------- */
+/* ---- cells and tiles ------------------------------------------------------------------------- */
 
 static void test_cells(void **unused)
 {

@@ -1,6 +1,6 @@
 /*
- * One row: its scores, m, l and O as the run had them against a softmax in double of the test's own, and
- * what the stage says of them.
+ * One row: its scores, m, l and O as the run had them against a softmax in double of the test's
+ * own, and what the stage says of them.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The numbers of the stages that show the run's bits and errors: keep bits against Philox, the mask's tiles
- * against its rule, errors by tile up to the position.
+ * The numbers of the stages that show the run's bits and errors: keep bits against Philox, the
+ * mask's tiles against its rule, errors by tile up to the position.
  */
 #include <stdarg.h>
 #include <stddef.h>

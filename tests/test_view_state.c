@@ -182,7 +182,7 @@ static uint64_t length_of(const struct fixture *fixture)
     return view_run_length(fixture->frame->run[0]);
 }
 
-/* ---- time and keys ---------------------------------------------------------------------------------- */
+/* ---- time and keys --------------------------------------------------------------------------- */
 
 static void test_space_plays_to_the_end(void **unused)
 {
@@ -390,7 +390,7 @@ static void test_positions_are_read(void **unused)
     view_run_close(run);
 }
 
-/* ---- the pointer ------------------------------------------------------------------------------------ */
+/* ---- the pointer ----------------------------------------------------------------------------- */
 
 static void test_every_control_does_something(void **unused)
 {
@@ -583,7 +583,7 @@ static void test_wheel(void **unused)
     close_it(&f);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static void test_a_chip_runs_again(void **unused)
 {

@@ -1,6 +1,6 @@
 /*
- * A real window, on a display of its own (Xvfb), with a hand of its own (xdotool): what is seen is the
- * window's title, which names the run and the event.
+ * A real window, on a display of its own (Xvfb), with a hand of its own (xdotool): what is seen is
+ * the window's title, which names the run and the event.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,8 @@ static bool in_path(const char *name)
     return false;
 }
 
-/* Starts a program whose outputs go to a file of the test's folder; fd 3 is `report` where that is >= 0. */
+/* Starts a program whose outputs go to a file of the test's folder; fd 3 is `report` where that is
+ * >= 0. */
 static pid_t start(char *const argv[], const char *log, int report)
 {
     pid_t child = fork();
@@ -291,6 +292,18 @@ static void test_any_size(void **unused)
     assert_int_equal(wait_for_end(), 0);
 }
 
+static void test_a_renderer_is_refused(void **unused)
+{
+    (void)unused;
+    setenv("SDL_RENDER_DRIVER", "none-of-that-name", 1);
+    open_window();
+    unsetenv("SDL_RENDER_DRIVER");
+    act("key End");
+    expect_title("end of");
+    act("key ctrl+q");
+    assert_int_equal(wait_for_end(), 0);
+}
+
 static void test_an_interrupt_closes_it(void **unused)
 {
     (void)unused;
@@ -307,6 +320,7 @@ int main(void)
         cmocka_unit_test_teardown(test_clicks, close_window),
         cmocka_unit_test_teardown(test_the_scrubber_is_dragged, close_window),
         cmocka_unit_test_teardown(test_any_size, close_window),
+        cmocka_unit_test_teardown(test_a_renderer_is_refused, close_window),
         cmocka_unit_test_teardown(test_an_interrupt_closes_it, close_window),
     };
     if (!in_path("Xvfb") || !in_path("xdotool")) {

@@ -214,8 +214,9 @@ static void drop_texture(struct window *window)
 }
 
 /*
- * All that a renderer does here is to show one texture. Where the system shows pixels from memory by
- * itself (X11, Wayland), that is quicker than any driver, and is never lost; elsewhere hardware does it.
+ * All that a renderer does here is to show one texture. Where the system shows pixels from memory
+ * by itself (X11, Wayland), that is quicker than any driver, and is never lost; elsewhere hardware
+ * does it.
  */
 #ifdef __linux__
 static const Uint32 first_choice = SDL_RENDERER_SOFTWARE, second_choice = SDL_RENDERER_ACCELERATED;

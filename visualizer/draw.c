@@ -276,7 +276,7 @@ void view_clip_none(struct view_draw *draw)
     add(draw, VIEW_CLIP, view_box_make(0, 0, -1, -1), (struct view_color){0});
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static float width_of(const struct view_draw *draw, struct view_type type, const char *text,
                       size_t n)
@@ -415,7 +415,7 @@ float view_text_wrapped(struct view_draw *draw, struct view_box box, struct view
     return fits ? walk_lines(draw, draw, box, type, hanging, text) : 0;
 }
 
-/* ---- hits ------------------------------------------------------------------------------------------ */
+/* ---- hits ------------------------------------------------------------------------------------ */
 
 void view_hit(struct view_draw *draw, struct view_box box, enum view_action action, int64_t value,
               bool off, const char *label)

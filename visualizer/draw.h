@@ -1,10 +1,11 @@
 /*
- * The draw list: what a frame looks like, as data. The scene writes it, the canvas (canvas.h) draws it,
- * tests read it: every shape has its box and every text its words, so that a picture can be checked
- * without a pixel.
+ * The draw list: what a frame looks like, as data. The scene writes it, the canvas (canvas.h) draws
+ * it, tests read it: every shape has its box and every text its words, so that a picture can be
+ * checked without a pixel.
  *
- * Units: logical pixels, origin top left, y down; the canvas multiplies by its scale. Items are drawn in
- * order. Three layers share the list: what belongs to a later layer is drawn over all of the earlier.
+ * Units: logical pixels, origin top left, y down; the canvas multiplies by its scale. Items are
+ * drawn in order. Three layers share the list: what belongs to a later layer is drawn over all of
+ * the earlier.
  */
 #ifndef VIEW_DRAW_H
 #define VIEW_DRAW_H
@@ -129,8 +130,8 @@ enum view_action {
     VIEW_ACTIONS
 };
 
-/* A place that takes clicks. Later ones lie over earlier ones. At least 28 x 28 where it is a control
- * of its own; tiles and cells are as small as they are. */
+/* A place that takes clicks. Later ones lie over earlier ones. At least 28 x 28 where it is a
+ * control of its own; tiles and cells are as small as they are. */
 struct view_hit {
     struct view_box box;
     enum view_layer layer;
@@ -205,22 +206,23 @@ __attribute__((format(printf, 6, 7)))
 float view_text(struct view_draw *draw, float x, float y, enum view_align align,
                 struct view_type type, const char *format, ...);
 
-/* The same, vertically in the middle of the box and aligned in it, but only if it fits its width: else
- * nothing is drawn and the answer is false. */
+/* The same, vertically in the middle of the box and aligned in it, but only if it fits its width:
+ * else nothing is drawn and the answer is false. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
 bool view_text_in(struct view_draw *draw, struct view_box box, enum view_align align,
                   struct view_type type, const char *format, ...);
 
-/* Words wrapped at spaces (and at newlines) into the box's width, from its top, as many whole lines as its
- * height holds. Returns the height used. *complete (may be NULL): whether all of it was drawn; if
- * not, nothing is (a text is never cut). `hanging`: indent of all lines but a paragraph's first. */
+/* Words wrapped at spaces (and at newlines) into the box's width, from its top, as many whole lines
+ * as its height holds. Returns the height used. *complete (may be NULL): whether all of it was
+ * drawn; if not, nothing is (a text is never cut). `hanging`: indent of all lines but a paragraph's
+ * first. */
 float view_text_wrapped(struct view_draw *draw, struct view_box box, struct view_type type,
                         float hanging, const char *text, bool *complete);
 
-/* How many bytes of the text make its first line in this width: what view_text_wrapped wraps by. A caller
- * that draws line by line passes over spaces, or one newline, after them. */
+/* How many bytes of the text make its first line in this width: what view_text_wrapped wraps by. A
+ * caller that draws line by line passes over spaces, or one newline, after them. */
 size_t view_text_line(const struct view_draw *draw, float width, struct view_type type,
                       const char *text);
 

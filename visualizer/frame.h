@@ -1,6 +1,6 @@
 /*
- * All that a frame depends on: the runs, the positions in them, and the options of looking. The same
- * struct view_frame gives the same draw list, to the last number.
+ * All that a frame depends on: the runs, the positions in them, and the options of looking. The
+ * same struct view_frame gives the same draw list, to the last number.
  */
 #ifndef VIEW_FRAME_H
 #define VIEW_FRAME_H
@@ -17,8 +17,9 @@ struct view_position {
     float flight;    /* of event `landed`, 0 to below 1; 0 at the end */
 };
 
-/* Reads a place as people write it: "46" (event 46 has landed), "46.5" (half way into the next), "1,2" (after
- * tile (1,2) was accumulated, head 0), "start", "end". FA_BAD_ARGUMENT, which says what there is. */
+/* Reads a place as people write it: "46" (event 46 has landed), "46.5" (half way into the next),
+ * "1,2" (after tile (1,2) was accumulated, head 0), "start", "end". FA_BAD_ARGUMENT, which says
+ * what there is. */
 enum fa_status view_position_parse(const struct view_run *run, const char *text,
                                    struct view_position *at, struct fa_error *error);
 
@@ -43,8 +44,8 @@ enum view_panel {
     VIEW_PANELS
 };
 
-/* The panel whose tab is at a place of the row, from 0; -1 past the last. VIEW_PANEL_LESSON is at 0 while a
- * lesson is open. */
+/* The panel whose tab is at a place of the row, from 0; -1 past the last. VIEW_PANEL_LESSON is at 0
+ * while a lesson is open. */
 int view_panel_at(const struct view_frame *frame, int place);
 
 enum { VIEW_SECOND_PANEL = 16 }; /* added to the value of VIEW_PANEL by the second panel's tabs */
@@ -92,7 +93,8 @@ struct view_message {
     enum view_remedy remedy;
 };
 
-/* Tiles that are dragged on the stage of tiles: counted as they go by, and run when they are let go. */
+/* Tiles that are dragged on the stage of tiles: counted as they go by, and run when they are let
+ * go. */
 enum view_tried { VIEW_TRIED_COUNTED, VIEW_TRIED_REFUSED, VIEW_TRIED_LARGE, VIEW_TRIED_FAILED };
 
 struct view_tiles_tried {

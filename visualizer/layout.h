@@ -17,7 +17,8 @@ struct view_layout {
     enum view_class class;
     struct view_box bar;       /* h 0: hidden */
     struct view_box stage;     /* all of it: HBM, lanes and SRAM of both runs; another stage fills it.
-                                * w 0: a panel is open as a page in its place (mini, compact compare) */
+                                * w 0: a panel is open as a page in its place (mini, compact
+                                * compare) */
     struct view_box hbm[2], lanes[2], sram[2]; /* [1] with compare alone */
     struct view_box heading[2]; /* of a compared run: its name and total; h 0 without compare */
     struct view_box sentence;

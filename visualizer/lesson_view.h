@@ -1,7 +1,7 @@
 /*
- * What a frame shows of a lesson, of the contents page and of the race: plain data, like the rest of
- * struct view_frame. player.h changes it; panel_lesson.c, scene_contents.c and scene_race.c draw it.
- * All texts here are filled in: who draws them computes nothing.
+ * What a frame shows of a lesson, of the contents page and of the race: plain data, like the rest
+ * of struct view_frame. player.h changes it; panel_lesson.c, scene_contents.c and scene_race.c draw
+ * it. All texts here are filled in: who draws them computes nothing.
  */
 #ifndef VIEW_LESSON_VIEW_H
 #define VIEW_LESSON_VIEW_H
@@ -81,7 +81,8 @@ struct view_lesson {
     const struct view_thumb *const *thumb;  /* [shelf->n], key frames of the cards: thumb.h; NULL in it: not made
                                              * yet; NULL: none is */
 
-    /* The race, by the same clock as compare's "same traffic": frame->run[0] is standard, [1] flash2. */
+    /* The race, by the same clock as compare's "same traffic": frame->run[0] is standard, [1]
+     * flash2. */
     int race_phase;                         /* 0 runs, 1 asks, 2 runs on, 3 done */
     double race_guess;                      /* NaN: none */
 };

@@ -1,6 +1,7 @@
 /*
- * The lesson panel between its files: what stands where (panel_lesson.c), prose (panel_prose.c), the
- * card of a question or a break (panel_question.c), and how an answer is given and shown (panel_answer.c).
+ * The lesson panel between its files: what stands where (panel_lesson.c), prose (panel_prose.c),
+ * the card of a question or a break (panel_question.c), and how an answer is given and shown
+ * (panel_answer.c).
  */
 #ifndef VIEW_PANEL_LESSON_H
 #define VIEW_PANEL_LESSON_H
@@ -12,7 +13,8 @@
 extern "C" {
 #endif
 
-/* "Step 5 of 9, 4 min left", Back and Next, at the right end of the row; from the left in a wider one. */
+/* "Step 5 of 9, 4 min left", Back and Next, at the right end of the row; from the left in a wider
+ * one. */
 void view_lesson_steps(struct view_draw *draw, const struct view_scene *scene, struct view_box row);
 
 /* Bodies of flows. */

@@ -152,7 +152,7 @@ void view_cell_draw(struct view_draw *draw, struct view_box box, enum fa_tensor_
                      view_number_short(value, text));
 }
 
-/* ---- numbers in words ------------------------------------------------------------------------------- */
+/* ---- numbers in words ------------------------------------------------------------------------ */
 
 /* printf writes a hyphen, and in some places of the world a decimal comma. */
 static void tidy_number(const char *raw, char *text, size_t size)
@@ -222,7 +222,8 @@ const char *view_count_exact(uint64_t count, char text[VIEW_COUNT_TEXT])
     int n = snprintf(digits, sizeof digits, "%" PRIu64, count);
     size_t at = 0;
     for (int i = 0; i < n; i++) {
-        /* 20 digits with a narrow space in each gap would pass the text's size: ASCII from 10^15 on. */
+        /* 20 digits with a narrow space in each gap would pass the text's size: ASCII from 10^15
+         * on. */
         if (i > 0 && (n - i) % 3 == 0) {
             const char *gap = n > 15 ? " " : space;
             memcpy(text + at, gap, strlen(gap));
@@ -273,7 +274,7 @@ const char *view_bytes_text(uint64_t bytes, char text[VIEW_COUNT_TEXT])
     return text;
 }
 
-/* ---- controls --------------------------------------------------------------------------------------- */
+/* ---- controls -------------------------------------------------------------------------------- */
 
 void view_plate(struct view_draw *draw, struct view_box box, struct view_color fill,
                 struct view_color line)
@@ -282,7 +283,8 @@ void view_plate(struct view_draw *draw, struct view_box box, struct view_color f
     view_frame_box(draw, box, 6, 1, line);
 }
 
-/* How many hits with a label there are in the list so far: the place of the next one in Tab's order. */
+/* How many hits with a label there are in the list so far: the place of the next one in Tab's
+ * order. */
 static int next_stop(const struct view_draw *draw)
 {
     int n = 0;
@@ -347,7 +349,7 @@ struct view_box view_button_fit(struct view_draw *draw, const struct view_frame 
     return box;
 }
 
-/* ---- signs ------------------------------------------------------------------------------------------ */
+/* ---- signs ----------------------------------------------------------------------------------- */
 
 void view_event_icon(struct view_draw *draw, struct view_box box, enum sim_event_kind kind,
                      struct view_color color)

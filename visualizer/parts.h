@@ -1,5 +1,6 @@
 /*
- * The parts that every scene is made of: tiles in their states, buttons, chips, plates. One look each.
+ * The parts that every scene is made of: tiles in their states, buttons, chips, plates. One look
+ * each.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -24,7 +25,8 @@ enum view_tile_state {
     VIEW_TILE_BAD = 1 << 9       /* bad frame and crosses */
 };
 
-/* A tile as one square, in states (bits of view_tile_state). Nothing smaller than 2 pixels is framed. */
+/* A tile as one square, in states (bits of view_tile_state). Nothing smaller than 2 pixels is
+ * framed. */
 void view_tile(struct view_draw *draw, struct view_box box, enum fa_tensor_id id, unsigned states);
 
 /* The ring alone, `distance` outside the box. */
@@ -38,7 +40,8 @@ void view_tensor_frame(struct view_draw *draw, struct view_box box, enum fa_tens
 void view_tensor_bar(struct view_draw *draw, struct view_box box, enum fa_tensor_id id,
                      const char *letter);
 
-/* A cell: shade, a cut corner if negative, and its number in four glyphs if the box is at least 30 x 16. */
+/* A cell: shade, a cut corner if negative, and its number in four glyphs if the box is at least 30
+ * x 16. */
 void view_cell_draw(struct view_draw *draw, struct view_box box, enum fa_tensor_id id,
                     enum view_cell_state state, double value, double most);
 
@@ -66,8 +69,8 @@ enum view_button_state {
     VIEW_BUTTON_ICON = 1 << 4     /* no text: the caller draws into the box */
 };
 
-/* A button with its hit. `frame` gives hover, press and focus. Returns the colour that its text has,
- * for an icon. */
+/* A button with its hit. `frame` gives hover, press and focus. Returns the colour that its text
+ * has, for an icon. */
 struct view_color view_button(struct view_draw *draw, const struct view_frame *frame,
                               struct view_box box, unsigned states, enum view_action action,
                               int64_t value, const char *text, const char *label);
@@ -77,16 +80,16 @@ struct view_box view_button_fit(struct view_draw *draw, const struct view_frame 
                                 float y, unsigned states, enum view_action action, int64_t value,
                                 const char *text, const char *label);
 
-/* The ring of 2 in text, 3 away, round what has Tab's focus. Call it before adding that hit; buttons do
- * so themselves. */
+/* The ring of 2 in text, 3 away, round what has Tab's focus. Call it before adding that hit;
+ * buttons do so themselves. */
 void view_focus_ring(struct view_draw *draw, const struct view_frame *frame, struct view_box box);
 
 /* Panel ground: fill, hair frame, radius 6. */
 void view_plate(struct view_draw *draw, struct view_box box, struct view_color fill,
                 struct view_color line);
 
-/* The event kinds' signs: an arrow to the right (load), to the left (store), a star (compute), a dashed
- * square with plus or minus (alloc, free), an x (skip, refuse). */
+/* The event kinds' signs: an arrow to the right (load), to the left (store), a star (compute), a
+ * dashed square with plus or minus (alloc, free), an x (skip, refuse). */
 void view_event_icon(struct view_draw *draw, struct view_box box, enum sim_event_kind kind,
                      struct view_color color);
 

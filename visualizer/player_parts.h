@@ -1,7 +1,8 @@
 /*
- * The inside of the player, for the files that make it: player.c (lessons, steps), player_runs.c, player_play.c,
- * player_texts.c (what is filled in), player_question.c (answers), player_keys.c, player_pages.c (contents), player_race.c,
- * player_thumbs.c; and what the window's state asks of it. Without the room of lessons it is nothing.
+ * The inside of the player, for the files that make it: player.c (lessons, steps), player_runs.c,
+ * player_play.c, player_texts.c (what is filled in), player_question.c (answers), player_keys.c,
+ * player_pages.c (contents), player_race.c, player_thumbs.c; and what the window's state asks of
+ * it. Without the room of lessons it is nothing.
  */
 #ifndef VIEW_PLAYER_PARTS_H
 #define VIEW_PLAYER_PARTS_H
@@ -51,7 +52,8 @@ bool view_player_do(struct view_state *state, enum view_action action, int64_t v
 bool view_player_key(struct view_state *state, const struct view_input *input);
 void view_player_slide(struct view_state *state, struct view_box scale, float x); /* 0..1 of it */
 void view_player_tick(struct view_state *state);
-void view_player_ran(struct view_state *state); /* a chip was changed, a mask painted: another run is on screen */
+/* a chip was changed, a mask painted: another run is on screen */
+void view_player_ran(struct view_state *state);
 void view_player_settle(struct view_state *state);
 bool view_player_thumbs_wanted(const struct view_state *state); /* it is at work */
 /* Whether the first run may not go on past *most: a prediction is open. */
@@ -61,7 +63,8 @@ bool view_player_bound(const struct view_state *state, struct view_position *mos
 enum fa_status view_player_enter(struct view_state *state, const struct lesson *lesson, int step,
                                  struct fa_error *error);
 const struct lesson_show *view_player_show_of(const struct view_lesson *view);
-void view_player_stand(struct view_state *state, const char *place); /* where the step is; of a run without it the start */
+/* where the step is; of a run without it the start */
+void view_player_stand(struct view_state *state, const char *place);
 void view_player_save(struct view_state *state);
 void view_player_leave(struct view_state *state);
 void view_player_next(struct view_state *state);

@@ -165,8 +165,8 @@ bool view_point_box(const struct view_scene *scene, const char *name, struct vie
     return point_box(scene, 0, name, box) || point_box(scene, 1, name, box);
 }
 
-/* With a line of the ground inside it, so that it shows on any colour; within the frame where the thing is
- * at its edge. */
+/* With a line of the ground inside it, so that it shows on any colour; within the frame where the
+ * thing is at its edge. */
 static void draw_ring(struct view_draw *draw, const struct view_frame *frame, struct view_box box)
 {
     const float far = 4;

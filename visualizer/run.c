@@ -246,7 +246,8 @@ const char *view_run_refusal(const struct view_run *run)
 
 bool view_run_queries_outside(const struct fa_algorithm *algorithm)
 {
-    /* flash1 stores its statistics since it comes back to each row; the others store scores or weights. */
+    /* flash1 stores its statistics since it comes back to each row; the others store scores or
+     * weights. */
     return !algorithm->stores_scores && !algorithm->stores_weights &&
            !algorithm->stores_statistics && algorithm->n_phases == 1 && algorithm->stores_lse;
 }

@@ -1,6 +1,6 @@
 /*
- * The C text of the algorithms as it was compiled: embedded at build time, so that the Code panel shows
- * the lines that ran, wherever the program is started from.
+ * The C text of the algorithms as it was compiled: embedded at build time, so that the Code panel
+ * shows the lines that ran, wherever the program is started from.
  */
 #ifndef VIEW_SOURCE_TEXT_H
 #define VIEW_SOURCE_TEXT_H

@@ -109,7 +109,7 @@ bool view_state_quits(const struct view_state *state)
     return state->quits;
 }
 
-/* ---- positions -------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* The run whose clock is followed: of two, the one that has the longer way on the common clock. */
 const struct view_run *view_state_leader(const struct view_state *state, int *which)
@@ -157,7 +157,7 @@ void view_state_seek(struct view_state *state, struct view_position position)
     view_state_place(state, 0, position);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static bool at_end(const struct view_state *state, int which)
 {
@@ -259,7 +259,7 @@ bool view_state_idle(const struct view_state *state)
            !view_player_thumbs_wanted(state);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool resize(struct view_state *state, const struct view_input *input)
 {

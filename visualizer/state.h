@@ -1,6 +1,7 @@
 /*
- * The window's state without a window: what is on screen, what plays, what a key or a click does. Knows no
- * SDL: events come in as struct view_input, time as milliseconds, frames go out as struct view_frame.
+ * The window's state without a window: what is on screen, what plays, what a key or a click does.
+ * Knows no SDL: events come in as struct view_input, time as milliseconds, frames go out as struct
+ * view_frame.
  */
 #ifndef VIEW_STATE_H
 #define VIEW_STATE_H
@@ -35,9 +36,9 @@ struct view_input {
 
 /* What the state asks of whoever owns it: files, runs and windows are theirs. */
 struct view_host {
-    /* Run `which` (1: what it is compared with) of options, those of the first run's chips as they were
-     * changed; FA_CANCELLED on Esc. `options` comes back in normal form, as that run's chips: new
-     * labels, values that follow from others. */
+    /* Run `which` (1: what it is compared with) of options, those of the first run's chips as they
+     * were changed; FA_CANCELLED on Esc. `options` comes back in normal form, as that run's chips:
+     * new labels, values that follow from others. */
     enum fa_status (*open_run)(void *context, int which, struct view_option *options, int *n_options,
                                const uint8_t *blocks, const struct fa_watch *watch,
                                struct view_run **run, struct fa_error *error);
@@ -64,9 +65,11 @@ void view_state_close(struct view_state *state);
 void view_state_show(struct view_state *state, struct view_run *run,
                      const struct view_option *options, int n_options, struct view_run *second,
                      const struct view_option *second_options, int n_second);
-void view_state_fail(struct view_state *state, const struct fa_error *error); /* a message in their place */
+/* a message in their place */
+void view_state_fail(struct view_state *state, const struct fa_error *error);
 
-/* The window's title: "FlashLab: flash2, event 46 of 155", or the lesson's and its step. It stays until the next call. */
+/* The window's title: "FlashLab: flash2, event 46 of 155", or the lesson's and its step. It stays
+ * until the next call. */
 const char *view_state_title(struct view_state *state);
 
 /* One input. True: the frame changed. */
@@ -75,8 +78,9 @@ bool view_state_take(struct view_state *state, const struct view_input *input);
 /* Time passes. True: the frame changed (something plays, a note went). */
 bool view_state_tick(struct view_state *state, double milliseconds);
 
-/* While a new run is being made, `pump` is called some twenty times a second to show the frame with its
- * progress and to look for Esc: false stops the work and keeps the old run. NULL: nothing is shown. */
+/* While a new run is being made, `pump` is called some twenty times a second to show the frame with
+ * its progress and to look for Esc: false stops the work and keeps the old run. NULL: nothing is
+ * shown. */
 void view_state_set_pump(struct view_state *state, bool (*pump)(void *context), void *context);
 
 /* Nothing plays, no step is on its way, no note is shown: as a picture shows it. */
@@ -86,7 +90,8 @@ void view_state_settle(struct view_state *state);
 bool view_state_idle(const struct view_state *state);
 bool view_state_quits(const struct view_state *state);
 
-void view_state_seek(struct view_state *state, struct view_position position); /* of run 0; compare follows */
+/* of run 0; compare follows */
+void view_state_seek(struct view_state *state, struct view_position position);
 void view_state_do(struct view_state *state, enum view_action action, int64_t value);
 
 /* The frame as it is now, with the options of looking that may be set before the first one. */

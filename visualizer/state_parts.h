@@ -1,6 +1,7 @@
 /*
- * The inside of struct view_state, for the files that make it: state.c (what it owns, time), state_runs.c
- * (runs and their options), state_actions.c (what an action does), state_keys.c and state_pointer.c (what an input does).
+ * The inside of struct view_state, for the files that make it: state.c (what it owns, time),
+ * state_runs.c (runs and their options), state_actions.c (what an action does), state_keys.c and
+ * state_pointer.c (what an input does).
  */
 #ifndef VIEW_STATE_PARTS_H
 #define VIEW_STATE_PARTS_H
@@ -54,7 +55,8 @@ struct view_state {
 
 /* state_runs.c */
 struct fa_watch view_state_watch(struct view_state *state); /* of a run that begins now */
-void view_state_run_failed(struct view_state *state, const struct fa_error *error); /* the old one stays */
+/* the old one stays */
+void view_state_run_failed(struct view_state *state, const struct fa_error *error);
 void view_state_note(struct view_state *state, const char *text);
 void view_state_rerun(struct view_state *state);        /* with frame.options as they are now */
 void view_state_reset_view(struct view_state *state);   /* after another run came */

@@ -244,7 +244,7 @@ void view_state_remedy(struct view_state *state, enum view_remedy remedy)
         view_state_rerun(state);
 }
 
-/* ---- the plot --------------------------------------------------------------------------------------- */
+/* ---- the plot -------------------------------------------------------------------------------- */
 
 bool view_state_plot_wanted(const struct view_state *state)
 {

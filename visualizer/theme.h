@@ -1,9 +1,9 @@
 /*
  * Colours, sizes of type and the look of each tensor, in both themes.
  *
- * Two rules: chrome is grey, colour is data; no meaning by colour alone, so each tensor has a letter
- * and a pattern too. Every text colour here has a contrast of at least 4.5 to 1 on bg, panel and
- * raised of its theme, and every border that is a control's at least 3 to 1.
+ * Two rules: chrome is grey, colour is data; no meaning by colour alone, so each tensor has a
+ * letter and a pattern too. Every text colour here has a contrast of at least 4.5 to 1 on bg, panel
+ * and raised of its theme, and every border that is a control's at least 3 to 1.
  */
 #ifndef VIEW_THEME_H
 #define VIEW_THEME_H
@@ -54,7 +54,8 @@ struct view_look view_tensor_look(const struct view_theme *theme, enum fa_tensor
 
 /* (1 - t) a + t b by channel, rounded; t in 0..1. The result is opaque if both are. */
 struct view_color view_mix(struct view_color a, struct view_color b, double t);
-struct view_color view_fade(struct view_color color, double alpha); /* alpha in 0..1 times its own */
+/* alpha in 0..1 times its own */
+struct view_color view_fade(struct view_color color, double alpha);
 
 /* A value's shade: panel towards the tensor's fill by .12 + .88 |value| / most, in 8 steps. most 0
  * gives the lightest. Not for NaN. */

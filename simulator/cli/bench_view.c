@@ -54,7 +54,7 @@ static struct view_position place(const struct view_run *run, uint64_t n)
     return (struct view_position){(n * UINT64_C(2654435761)) % (view_run_length(run) + 1), 0};
 }
 
-/* ---- a frame of 4,096 tiles -------------------------------------------------------------------------- */
+/* ---- a frame of 4,096 tiles ------------------------------------------------------------------ */
 
 /* Milliseconds a frame while it plays: the list is made and drawn. */
 static enum fa_status time_frames(struct view_state *state, struct view_canvas *canvas,
@@ -102,7 +102,7 @@ static enum fa_status bench_frames(struct bench *bench, struct fa_error *error)
     return status;
 }
 
-/* ---- a trace of a million events --------------------------------------------------------------------- */
+/* ---- a trace of a million events ------------------------------------------------------------- */
 
 static enum fa_status make_long_trace(char path[], double *millions, struct fa_error *error)
 {
@@ -178,7 +178,7 @@ static enum fa_status bench_long_trace(struct bench *bench, struct fa_error *err
     return status;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static enum fa_status bench_cells(struct bench *bench, const char *words, const char *setting,
                                   struct fa_error *error)
@@ -204,7 +204,7 @@ static enum fa_status bench_cells(struct bench *bench, const char *words, const 
     return status;
 }
 
-/* ---- an idle window ---------------------------------------------------------------------------------- */
+/* ---- an idle window -------------------------------------------------------------------------- */
 
 static enum fa_status start_idle(void *context, const struct view_face *face, float width,
                                  float height, struct view_state **state, struct fa_error *error)
@@ -277,6 +277,10 @@ enum fa_status bench_view(struct bench *bench, struct fa_error *error)
         status = bench_cells(bench, "--n 1024 --d 64 --tiles 64x64 --profile gauss --pass backward",
                              "N 1024, d 64, backward", error);
     if (status == FA_OK)
+        status = bench_cells(
+            bench, "--n 1024 --d 64 --tiles 64x64 --profile gauss --algorithm standard",
+            "N 1024, d 64, standard", error);
+    if (status == FA_OK)
         status = bench_idle(bench, error);
     return status;
 }
@@ -296,5 +300,5 @@ enum fa_status bench_view(struct bench *bench, struct fa_error *error)
 
 double bench_view_runs(const struct bench *bench)
 {
-    return 5.0 * bench->rounds;
+    return 6.0 * bench->rounds;
 }

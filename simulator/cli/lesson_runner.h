@@ -29,8 +29,8 @@ const struct lesson_runner *cli_lesson_runner_face(const struct cli_lesson_runne
 enum fa_status cli_lesson_words_read(const char *text, const char *folder, struct cli_words *words,
                                      struct fa_error *error);
 
-/* A painted block mask of rows x columns tiles, in place of the one before; `word` names it in words
- * of options that the runner reads, as a pattern. FA_NO_MEMORY. */
+/* A painted block mask of rows x columns tiles, in place of the one before; `word` names it in
+ * words of options that the runner reads, as a pattern. FA_NO_MEMORY. */
 enum { CLI_PAINTED_WORD = 48 };
 enum fa_status cli_lesson_paint(struct cli_lesson_runner *runner, int64_t rows, int64_t columns,
                                 const uint8_t *blocks, char word[CLI_PAINTED_WORD],
@@ -48,7 +48,8 @@ enum fa_status cli_lesson_run(struct cli_lesson_runner *runner, const char *word
                               struct view_run **run, struct fa_error *error);
 
 /*
- * A quantity of a forward run by the name that measured("...") has for it ("new_maxima" is as good):
+ * A quantity of a forward run by the name that measured("...") has for it ("new_maxima" is as
+ * good):
  *   "new maxima"      of a row's scores, key by key, those above all before them; mean over rows
  *   "O error"         largest difference of O from the exact one
  *   "O rms"           its root mean square

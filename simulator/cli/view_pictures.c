@@ -245,8 +245,8 @@ enum fa_status cli_view_save_events(const struct cli_view *view, const struct vi
                       path, error);
 }
 
-/* A window's state without a window, which shows the runs, or the lesson's step; it counts the plot's
- * points, for which a picture waits. `face` measures nothing that stays. */
+/* A window's state without a window, which shows the runs, or the lesson's step; it counts the
+ * plot's points, for which a picture waits. `face` measures nothing that stays. */
 static enum fa_status open_state(struct cli_view *view, struct view_state **state,
                                  struct fa_error *error)
 {

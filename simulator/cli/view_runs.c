@@ -113,7 +113,8 @@ static enum fa_status check_length(const struct sim_experiment *experiment,
     const struct fa_problem *p = &shapes.problem;
     double visited = ceil((double)p->nq / (double)tiles.br) * ceil((double)p->nk / (double)tiles.bc) *
                      (double)p->heads * (double)p->batch;
-    /* Causal leaves half; a window or a block mask may leave any share, so those are only found out. */
+    /* Causal leaves half; a window or a block mask may leave any share, so those are only found
+     * out. */
     bool any_share = p->window_left >= 0 || p->window_right >= 0 || options->block_mask_path ||
                      options->pattern_given;
     if (!any_share && visited * (p->causal != FA_CAUSAL_NONE ? 2 : 4) > VIEW_MOST_EVENTS)

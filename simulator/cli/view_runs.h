@@ -46,24 +46,24 @@ enum fa_status cli_words_set(struct cli_words *words, const char *name, const ch
  * FA_TOO_LARGE. */
 enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct fa_error *error);
 
-/* Reads the words as options of a run, on top of cli_problem_defaults. What they point to lies in `words`.
- * Errors: those of cli_parse. */
+/* Reads the words as options of a run, on top of cli_problem_defaults. What they point to lies in
+ * `words`. Errors: those of cli_parse. */
 enum fa_status cli_words_parse(struct cli_words *words, struct cli_problem *options,
                                struct fa_error *error);
 
-/* Where no word says how large the problem is, a view is small enough for its cells to be read: N = 16,
- * d = 4, tiles of 4x4 in 512 bytes (backward 1 KiB), tidy inputs. FA_TOO_LARGE. */
+/* Where no word says how large the problem is, a view is small enough for its cells to be read: N =
+ * 16, d = 4, tiles of 4x4 in 512 bytes (backward 1 KiB), tidy inputs. FA_TOO_LARGE. */
 enum fa_status cli_view_small(struct cli_words *words, struct fa_error *error);
 
-/* Reads the first run's words, or those and the second's, and executes. Chips come back in `options`.
- * blocks (may be NULL): Tr x Tc bytes in place of the options' block mask. Errors: those of cli_parse,
- * cli_inputs_open and view_run_open. */
+/* Reads the first run's words, or those and the second's, and executes. Chips come back in
+ * `options`. blocks (may be NULL): Tr x Tc bytes in place of the options' block mask. Errors: those
+ * of cli_parse, cli_inputs_open and view_run_open. */
 enum fa_status cli_view_open(struct cli_view_runs *runs, int which, const uint8_t *blocks,
                              const struct fa_watch *watch, struct view_run **run,
                              struct view_option *options, int *n_options, struct fa_error *error);
 
-/* A run's chips, which say all that makes it what it is; at most VIEW_MOST_OPTIONS. `options` gives what a
- * trace's header does not hold: the profile, the block pattern's text. view_chips.c. */
+/* A run's chips, which say all that makes it what it is; at most VIEW_MOST_OPTIONS. `options` gives
+ * what a trace's header does not hold: the profile, the block pattern's text. view_chips.c. */
 void cli_view_chips(const struct cli_problem *options, const struct view_run *run,
                     struct view_option *option, int *n);
 
@@ -72,8 +72,8 @@ enum fa_status cli_view_change(void *runs, int which, struct view_option *option
                                const uint8_t *blocks, const struct fa_watch *watch,
                                struct view_run **run, struct fa_error *error);
 
-/* A saved trace. Its header's options are run again, and only if that gives the same events does the
- * run have values. Sets the words of the runs. */
+/* A saved trace. Its header's options are run again, and only if that gives the same events does
+ * the run have values. Sets the words of the runs. */
 enum fa_status cli_view_load(struct cli_view_runs *runs, const char *path,
                              const struct fa_watch *watch, struct view_run **run,
                              struct view_option *options, int *n_options, struct fa_error *error);
