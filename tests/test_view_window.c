@@ -131,7 +131,7 @@ static void open_window(void)
         nap();
     }
     assert_true(line[0] != '\0');
-    snprintf(window_id, sizeof window_id, "%s", line);
+    snprintf(window_id, sizeof window_id, "%.31s", line);
     act("windowfocus %s", window_id);
     expect_title("start");
 }

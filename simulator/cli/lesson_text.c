@@ -255,7 +255,7 @@ enum fa_status cli_lesson_ask(FILE *file, bool markdown, const struct cli_lesson
                               const struct lesson *lesson, const struct lesson_question *question,
                               const char *words, struct fa_error *error)
 {
-    char text[CLI_LESSON_TEXT], first[16];
+    char text[CLI_LESSON_TEXT], first[24];
     struct lesson_answers answers;
     enum fa_status status = lesson_answers_of(
         lesson, question, words, cli_lesson_runner_face(lessons->runner), &answers, error);

@@ -1,0 +1,245 @@
+/*
+ * Fragments of the tensor-core rungs: 16-bit matrices from shared memory, mma.sync m16n8k16, and
+ * the online softmax on its accumulators.
+ *
+ * A warp's accumulator of 16 rows and 8 columns holds, in lane l, elements (l / 4, 2 (l % 4)), the
+ * same at the next column, and both 8 rows below. Two accumulators side by side, packed to 16 bits,
+ * are the left operand of a product over those 16 columns: P needs no shuffle on its way to P V.
+ * A layout L says where an element lies in a tile of shared memory, in bytes: at(row, column), and
+ * move(place, rows, columns), the place that many rows (a multiple of 8) and columns (of 16) on.
+ */
+#ifndef CUDA_FRAGMENTS_CUH
+#define CUDA_FRAGMENTS_CUH
+
+#include "cuda/visible.cuh"
+
+/* Instructions of compute capability 8.0. On one before it a call is refused and never launched. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define GPU_TENSOR_CORES(...) asm volatile(__VA_ARGS__)
+#else
+#define GPU_TENSOR_CORES(...) __trap()
+#endif
+
+#define LOG2_E 1.4426950408889634f
+
+static __device__ __forceinline__ uint32_t shared_address(const void *at)
+{
+    return (uint32_t)__cvta_generic_to_shared(at);
+}
+
+/* Four 8 x 8 matrices; lane l names a row of matrix l / 8. Transposed for the second form. */
+static __device__ __forceinline__ void load_matrices(uint32_t (&x)[4], uint32_t row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(row)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void load_transposed(uint32_t (&x)[4], uint32_t row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(row)
+                 : "memory");
+}
+
+/* c += a b, 16 x 16 by 16 x 8, in f32. */
+static __device__ __forceinline__ void multiply_add(float (&c)[4], const uint32_t (&a)[4],
+                                                    uint32_t b0, uint32_t b1, gpu_f16)
+{
+    GPU_TENSOR_CORES("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+static __device__ __forceinline__ void multiply_add(float (&c)[4], const uint32_t (&a)[4],
+                                                    uint32_t b0, uint32_t b1, gpu_bf16)
+{
+    GPU_TENSOR_CORES("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+static __device__ __forceinline__ uint32_t pack(float low, float high, gpu_f16)
+{
+    __half2 both = __floats2half2_rn(low, high);
+    return *reinterpret_cast<uint32_t *>(&both);
+}
+
+static __device__ __forceinline__ uint32_t pack(float low, float high, gpu_bf16)
+{
+    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<uint32_t *>(&both);
+}
+
+/* 2^x, and 0 for -inf. */
+static __device__ __forceinline__ float power_of_two(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+static __device__ __forceinline__ int lane_of()
+{
+    return threadIdx.x % 32;
+}
+
+/*
+ * What a lane names for a fragment at row 0, column 0: bytes from the tile's beginning. L::move
+ * goes from there to another one. Q is a left operand, 16 x 16; of K, whose rows are the columns of
+ * K^T, four matrices are the right operands for 16 keys and 16 columns of d; of V, transposed on
+ * the way, those for 16 keys and 16 columns of O. The first two words belong to the first 8
+ * columns.
+ */
+template <class L> static __device__ __forceinline__ uint32_t left_lane()
+{
+    return L::at(lane_of() % 16, lane_of() / 16 * 8);
+}
+
+template <class L> static __device__ __forceinline__ uint32_t keys_lane()
+{
+    return L::at(lane_of() % 8 + lane_of() / 16 * 8, lane_of() / 8 % 2 * 8);
+}
+
+template <class L> static __device__ __forceinline__ uint32_t values_lane()
+{
+    return L::at(lane_of() % 16, lane_of() / 16 * 8);
+}
+
+/* How scores become powers of two: 2^(s unit log2 e - m unit log2 e). A scale above 0 is folded
+ * into the unit; another one is multiplied into the scores first, since it would turn the maximum
+ * round. */
+static __device__ __forceinline__ float score_unit(const gpu_head_problem &p)
+{
+    return p.scale > 0 ? p.scale : 1;
+}
+
+/*
+ * Equation (6) of reference/README.md for the lane's two rows: s becomes weights relative to the
+ * new m, l is the lane's own part of the sum, and o is rescaled. NaN is passed over by the maximum:
+ * it reaches its row through the power. A difference with m = -inf is taken against 0.
+ */
+template <int KEYS, int D>
+static __device__ __forceinline__ void absorb(float (&s)[KEYS / 8][4], float (&m)[2], float (&l)[2],
+                                              float (&o)[D / 8][4], float unit)
+{
+    float shrink[2], base[2];
+    for (int r = 0; r < 2; r++) {
+        float high = fmaxf(s[0][2 * r], s[0][2 * r + 1]);
+#pragma unroll
+        for (int n = 1; n < KEYS / 8; n++)
+            high = fmaxf(high, fmaxf(s[n][2 * r], s[n][2 * r + 1]));
+        high = fmaxf(high, __shfl_xor_sync(~0u, high, 1));
+        high = fmaxf(high, __shfl_xor_sync(~0u, high, 2));
+        high = fmaxf(high, m[r]);
+        base[r] = high == -INFINITY ? 0 : high * unit;
+        shrink[r] = power_of_two(fmaf(m[r], unit, -base[r]));
+        m[r] = high;
+        l[r] *= shrink[r];
+    }
+#pragma unroll
+    for (int n = 0; n < KEYS / 8; n++)
+        for (int e = 0; e < 4; e++) {
+            s[n][e] = power_of_two(fmaf(s[n][e], unit, -base[e / 2]));
+            l[e / 2] += s[n][e];
+        }
+#pragma unroll
+    for (int n = 0; n < D / 8; n++)
+        for (int e = 0; e < 4; e++)
+            o[n][e] *= shrink[e / 2];
+}
+
+/* Row sums of the four lanes that share a row. */
+static __device__ __forceinline__ void sum_rows(float (&l)[2])
+{
+    for (int r = 0; r < 2; r++) {
+        l[r] += __shfl_xor_sync(~0u, l[r], 1);
+        l[r] += __shfl_xor_sync(~0u, l[r], 2);
+    }
+}
+
+/* Whether an accumulator holds a value that is not finite. */
+template <int D> static __device__ __forceinline__ bool is_wild(const float (&o)[D / 8][4])
+{
+    float zero = 0;
+#pragma unroll
+    for (int n = 0; n < D / 8; n++)
+        for (int e = 0; e < 4; e++)
+            zero += o[n][e] * 0;
+    return zero != 0 || zero != zero;
+}
+
+/* O and LSE of the lane's two rows of the warp's 16 from `row` on; equation (9). */
+template <class T, int D>
+static __device__ __forceinline__ void store_rows(const gpu_head_problem &p, int64_t o_at,
+                                                  int64_t lse_at, int row, const float (&m)[2],
+                                                  const float (&l)[2], const float (&o)[D / 8][4])
+{
+    for (int r = 0; r < 2; r++) {
+        const int own = row + lane_of() / 4 + 8 * r;
+        if (own >= p.nq)
+            continue;
+        const float share = l[r] == 0 ? 0 : p.keep_scale / l[r]; /* 0: an empty row alone */
+        T *to = (T *)p.o.data + o_at + own * p.o.stride[2] + 2 * (lane_of() % 4);
+#pragma unroll
+        for (int n = 0; n < D / 8; n++)
+            *reinterpret_cast<uint32_t *>(to + 8 * n) =
+                pack(o[n][2 * r] * share, o[n][2 * r + 1] * share, T());
+        if (p.lse.data && lane_of() % 4 == 0)
+            ((float *)p.lse.data)[lse_at + own * p.lse.stride[2]] =
+                l[r] == 0 ? -INFINITY : m[r] * score_unit(p) + logf(l[r]);
+    }
+}
+
+/*
+ * Rows row .. row + rows - 1 once more, by a warp, without tiles: for rows whose O came out as not
+ * finite. Tensor cores multiply hidden weights, which are 0, with V all the same, and 0 NaN is NaN;
+ * here a hidden key is left out. Slow, and as rare as such inputs.
+ */
+template <class T, int D>
+static __device__ __noinline__ void repeat_rows(const gpu_head_problem *problem, int batch,
+                                                int head, int row, int rows)
+{
+    const gpu_head_problem &p = *problem;
+    const T *k = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, 0);
+    const T *v = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, 0);
+    for (int own = row; own < least(row + rows, p.nq); own++) {
+        const T *q = (const T *)p.q.data + gpu_row_index(&p.q, batch, head, own);
+        float m = -INFINITY, l = 0, o[D / 32] = {};
+        const key_span seen = seen_keys(p, own, 1);
+        for (int key = seen.first; key < seen.end; key++) {
+            float s = 0;
+            if (is_hidden(p, own, key))
+                continue;
+            for (int c = lane_of(); c < D; c += 32)
+                s = fmaf(widen(q[c]), widen(k[key * p.k.stride[2] + c]), s);
+            for (int step = 16; step > 0; step /= 2)
+                s += __shfl_xor_sync(~0u, s, step);
+            s *= p.scale;
+            if (s == -INFINITY)
+                continue;
+            const float high = fmaxf(m, s), base = high == -INFINITY ? 0 : high;
+            const float shrink = expf(m - base), weight = expf(s - base);
+            const bool dropped = p.dropout && is_dropped(p, batch, head, own, key);
+            m = high;
+            l = l * shrink + weight;
+            for (int i = 0; i < D / 32; i++) {
+                o[i] *= shrink;
+                if (!dropped)
+                    o[i] = fmaf(weight, widen(v[key * p.v.stride[2] + lane_of() + 32 * i]), o[i]);
+            }
+        }
+        T *to = (T *)p.o.data + gpu_row_index(&p.o, batch, head, own);
+        for (int i = 0; i < D / 32; i++)
+            narrow(l == 0 ? 0 : o[i] * (p.keep_scale / l), to + lane_of() + 32 * i);
+        if (p.lse.data && lane_of() == 0)
+            ((float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, own)] =
+                l == 0 ? -INFINITY : m + logf(l);
+    }
+}
+
+#endif

@@ -1,0 +1,260 @@
+#include "cuda/shim/shim.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__)
+#define SHIM_THREADS
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SHIM_THREADS
+#endif
+#endif
+#ifdef SHIM_THREADS
+#include <pthread.h>
+#else
+#include <ucontext.h>
+#endif
+
+thread_local shim_place threadIdx, blockIdx;
+
+namespace {
+
+enum { WARP = 32, STACK_BYTES = 128 * 1024 };
+
+void let_others_run();
+
+/* Where `size` threads wait for each other. */
+#ifdef SHIM_THREADS
+struct barrier {
+    pthread_barrier_t all;
+    explicit barrier(unsigned size)
+    {
+        if (pthread_barrier_init(&all, nullptr, size) != 0)
+            throw std::bad_alloc();
+    }
+    ~barrier()
+    {
+        pthread_barrier_destroy(&all);
+    }
+    barrier(const barrier &) = delete;
+    void wait()
+    {
+        pthread_barrier_wait(&all);
+    }
+};
+#else
+struct barrier {
+    unsigned size, arrived = 0, turn = 0;
+    explicit barrier(unsigned n) : size(n)
+    {
+    }
+    void wait()
+    {
+        unsigned mine = turn;
+        if (++arrived == size) {
+            arrived = 0;
+            turn++;
+        }
+        while (turn == mine)
+            let_others_run();
+    }
+};
+#endif
+
+/* A warp's barrier, and two sets of slots: one is read while the next shuffle writes the other. */
+struct warp {
+    barrier lanes;
+    uint32_t slots[2][WARP] = {};
+    explicit warp(unsigned size) : lanes(size)
+    {
+    }
+};
+
+struct launch;
+
+struct cuda_thread {
+    launch *of;
+    unsigned index, shuffles, votes_cast;
+#ifdef SHIM_THREADS
+    pthread_t handle;
+#else
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    bool done;
+#endif
+};
+
+struct launch {
+    unsigned blocks, threads;
+    size_t shared_bytes;
+    const std::function<void()> *body;
+    std::unique_ptr<unsigned char[], void (*)(void *)> shared{nullptr, std::free};
+    std::unique_ptr<barrier> block;
+    std::vector<std::unique_ptr<warp>> warps;
+    std::vector<cuda_thread> all;
+    std::atomic<int> votes[3] = {};
+#ifndef SHIM_THREADS
+    ucontext_t caller;
+#endif
+};
+
+thread_local cuda_thread *current;
+
+void run_blocks(cuda_thread *self)
+{
+    launch *l = self->of;
+    for (unsigned b = 0; b < l->blocks; b++) {
+        threadIdx = {self->index, 0, 0};
+        blockIdx = {b, 0, 0};
+        if (self->index == 0 && l->shared_bytes > 0)
+            std::memset(l->shared.get(), 0xff, l->shared_bytes);
+        l->block->wait();
+        (*l->body)();
+        l->block->wait();
+    }
+}
+
+#ifdef SHIM_THREADS
+
+void *run_thread(void *argument)
+{
+    current = static_cast<cuda_thread *>(argument);
+    run_blocks(current);
+    return nullptr;
+}
+
+bool run_all(launch *l)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 2 * STACK_BYTES);
+    for (cuda_thread &thread : l->all)
+        /* Those that started already wait for this one: there is no way back. */
+        if (pthread_create(&thread.handle, &attributes, run_thread, &thread) != 0) {
+            if (thread.index == 0)
+                return false;
+            std::abort();
+        }
+    pthread_attr_destroy(&attributes);
+    for (cuda_thread &thread : l->all)
+        pthread_join(thread.handle, nullptr);
+    return true;
+}
+
+#else
+
+/* To the next thread that is not done, in turn; to the caller when none is left. */
+void let_others_run()
+{
+    cuda_thread *from = current;
+    launch *l = from->of;
+    for (unsigned step = 1; step <= l->threads; step++) {
+        cuda_thread *next = &l->all[(from->index + step) % l->threads];
+        if (next->done)
+            continue;
+        current = next;
+        threadIdx = {next->index, 0, 0};
+        if (next != from)
+            swapcontext(&from->context, &next->context);
+        return;
+    }
+    swapcontext(&from->context, &l->caller);
+}
+
+void run_fiber()
+{
+    run_blocks(current);
+    current->done = true;
+    let_others_run();
+}
+
+bool run_all(launch *l)
+{
+    for (cuda_thread &thread : l->all) {
+        thread.stack.reset(new char[STACK_BYTES]);
+        getcontext(&thread.context);
+        thread.context.uc_stack.ss_sp = thread.stack.get();
+        thread.context.uc_stack.ss_size = STACK_BYTES;
+        thread.context.uc_link = nullptr;
+        makecontext(&thread.context, run_fiber, 0);
+    }
+    current = &l->all[0];
+    swapcontext(&l->caller, &current->context);
+    return true;
+}
+
+#endif
+
+} // namespace
+
+bool shim_launch(unsigned blocks, unsigned threads, size_t shared_bytes,
+                 const std::function<void()> &body)
+try {
+    launch l;
+    l.blocks = blocks;
+    l.threads = threads;
+    l.shared_bytes = shared_bytes;
+    l.body = &body;
+    if (shared_bytes > 0) {
+        size_t whole = (shared_bytes + 63) / 64 * 64;
+        l.shared.reset(static_cast<unsigned char *>(std::aligned_alloc(64, whole)));
+        if (!l.shared)
+            return false;
+    }
+    l.block = std::make_unique<barrier>(threads);
+    for (unsigned first = 0; first < threads; first += WARP)
+        l.warps.push_back(
+            std::make_unique<warp>(threads - first < WARP ? threads - first : unsigned(WARP)));
+    l.all = std::vector<cuda_thread>(threads);
+    for (unsigned t = 0; t < threads; t++) {
+        l.all[t].of = &l;
+        l.all[t].index = t;
+    }
+    return run_all(&l);
+} catch (const std::bad_alloc &) {
+    return false;
+}
+
+void *shim_shared()
+{
+    return current->of->shared.get();
+}
+
+void __syncthreads()
+{
+    current->of->block->wait();
+}
+
+/* Three votes in turn: one is read, the next is cast, and the one after it is cleared. */
+int __syncthreads_or(int vote)
+{
+    cuda_thread *self = current;
+    launch *l = self->of;
+    unsigned turn = self->votes_cast++ % 3;
+    if (vote)
+        l->votes[turn] = 1;
+    l->block->wait();
+    int result = l->votes[turn];
+    if (self->index == 0)
+        l->votes[(turn + 2) % 3] = 0;
+    return result;
+}
+
+void __syncwarp()
+{
+    current->of->warps[current->index / WARP]->lanes.wait();
+}
+
+uint32_t shim_shuffle_xor(uint32_t bits, unsigned lane)
+{
+    cuda_thread *self = current;
+    warp *own = self->of->warps[self->index / WARP].get();
+    unsigned set = self->shuffles++ % 2, at = self->index % WARP;
+    own->slots[set][at] = bits;
+    own->lanes.wait();
+    return own->slots[set][at ^ lane];
+}

@@ -1,0 +1,25 @@
+/*
+ * What is asked of every rung, on a GPU and through the shim alike. Each returns how many passes
+ * ran.
+ */
+#ifndef TESTS_CUDA_SUITE_H
+#define TESTS_CUDA_SUITE_H
+
+#include <stdbool.h>
+
+/* The field cases in each dtype; `most` bounds heads * nq * nk * (d + dv) of those that run. */
+int cuda_suite_field_cases(double most);
+
+/* Random problems number first .. first + n - 1. */
+int cuda_suite_random(int first, int n);
+
+/* Shapes that end inside a tile, every mask, grouped heads, layouts, dropout, block masks. */
+int cuda_suite_grid(bool large);
+
+/* What a call refuses, and that it then writes nothing. */
+int cuda_suite_refusals(void);
+
+/* `times` equal calls give equal bits. */
+int cuda_suite_repeats(int times);
+
+#endif

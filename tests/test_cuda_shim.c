@@ -1,0 +1,70 @@
+/* The kernels of the rungs without tensor cores, on the CPU through the shim, against the
+ * reference. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef FLASHLAB_HAVE_GPU_SHIM
+
+#include "tests/cuda_suite.h"
+
+static void field_cases(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_field_cases(2e6) > 30);
+}
+
+static void random_problems(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_random(0, 60) > 20);
+}
+
+static void grid(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_grid(false) > 20);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    assert_int_equal(cuda_suite_refusals(), 3);
+}
+
+static void equal_calls_give_equal_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(cuda_suite_repeats(2), 3);
+}
+
+/* With the argument "few", what a build with ThreadSanitizer gets through in a minute or two. */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest few[] = {cmocka_unit_test(equal_calls_give_equal_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grid),
+        cmocka_unit_test(field_cases),
+        cmocka_unit_test(random_problems),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(equal_calls_give_equal_bits),
+    };
+    if (argc > 1 && strcmp(argv[1], "few") == 0)
+        return cmocka_run_group_tests(few, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    puts("skipped: this build has no C++ compiler, so there is no shim");
+    return 77;
+}
+
+#endif
