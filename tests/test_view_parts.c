@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "visualizer/parts.h"
+#include "visualizer/raster.h"
 
 static struct view_draw draw;
 
@@ -321,6 +322,21 @@ static void test_buttons(void **unused)
     assert_true(fit.w >= 28 && fit.h >= 28);
 }
 
+/* What a step back fades from, mixed into what it leads to. */
+static void test_pixels_are_mixed(void **unused)
+{
+    uint32_t pixels[3] = {0x000000, 0xffffff, 0x102030};
+    const uint32_t old[3] = {0xffffff, 0x000000, 0x306090};
+    struct view_raster raster = {.width = 3, .height = 1, .pixels = pixels};
+    (void)unused;
+    view_raster_mix(&raster, old, 0);
+    assert_true(pixels[0] == 0x000000 && pixels[1] == 0xffffff && pixels[2] == 0x102030);
+    view_raster_mix(&raster, old, 0.5);
+    assert_true(pixels[0] == 0x7f7f7f && pixels[1] == 0x7f7f7f && pixels[2] == 0x204060);
+    view_raster_mix(&raster, old, 1);
+    assert_true(pixels[0] == 0xffffff && pixels[1] == 0x000000 && pixels[2] == 0x306090);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, open_draw, close_draw)
 
 int main(void)
@@ -338,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_shades),
         WITH(test_tiles),
         WITH(test_buttons),
+        cmocka_unit_test(test_pixels_are_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

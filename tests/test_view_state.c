@@ -262,6 +262,29 @@ static void test_a_second_press_lands_the_event(void **unused)
     close_it(&f);
 }
 
+/* A step back plays nothing, and fades; a step on flies, and does not. */
+static void test_a_step_back_fades(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_one(&f);
+    view_state_seek(f.state, (struct view_position){47, 0});
+    view_state_draw(f.state);
+    assert_true(view_state_fade(f.state) <= 0);
+    press_key(&f, VIEW_KEY_LEFT, false, false);
+    assert_int_equal(landed(&f), 46);
+    assert_true(view_state_fade(f.state) > 0.99);
+    view_state_draw(f.state);
+    assert_false(view_state_idle(f.state));
+    assert_true(view_state_tick(f.state, 60));
+    assert_true(view_state_fade(f.state) > 0.49 && view_state_fade(f.state) < 0.51);
+    assert_true(view_state_tick(f.state, 61));
+    assert_true(view_state_fade(f.state) <= 0 && view_state_idle(f.state));
+    press_key(&f, VIEW_KEY_RIGHT, false, false);
+    assert_true(view_state_fade(f.state) <= 0);
+    close_it(&f);
+}
+
 static void test_reduced_motion_jumps(void **unused)
 {
     struct fixture f;
@@ -790,6 +813,7 @@ int main(void)
         cmocka_unit_test(test_space_plays_to_the_end),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_a_second_press_lands_the_event),
+        cmocka_unit_test(test_a_step_back_fades),
         cmocka_unit_test(test_reduced_motion_jumps),
         cmocka_unit_test(test_letters),
         cmocka_unit_test(test_loop),

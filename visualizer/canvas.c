@@ -171,6 +171,9 @@ struct window {
     int texture_width, texture_height;
     struct view_canvas *canvas;
     struct view_state *state;
+    uint32_t *before;              /* pixels that a step back fades from; NULL: none */
+    int before_width, before_height;
+    double fade;                   /* of them left when they were shown last */
     bool stale;                    /* what is shown is not the state's frame */
     bool resized;                  /* while a run was being made, the state was not told */
     bool stopped;                  /* the same, closed */
@@ -251,6 +254,29 @@ static bool upload(struct window *window)
                                                 raster->width * (int)sizeof *raster->pixels) == 0;
 }
 
+/* Keeps what is shown now, for the step back that has just begun. Without memory nothing fades. */
+static void keep_before(struct window *window)
+{
+    const struct view_raster *raster = &window->canvas->raster;
+    size_t bytes = (size_t)raster->width * (size_t)raster->height * sizeof *raster->pixels;
+    uint32_t *pixels = realloc(window->before, bytes);
+    if (!pixels)
+        return;
+    memcpy(pixels, raster->pixels, bytes);
+    window->before = pixels;
+    window->before_width = raster->width;
+    window->before_height = raster->height;
+}
+
+/* Mixes them into the picture that has just been drawn. */
+static void fade(struct window *window)
+{
+    struct view_raster *raster = &window->canvas->raster;
+    if (window->fade > 0 && window->before && window->before_width == raster->width &&
+        window->before_height == raster->height)
+        view_raster_mix(raster, window->before, window->fade);
+}
+
 /* Draws the state's frame. A renderer that fails is replaced by SDL's software. */
 static void show(struct window *window)
 {
@@ -258,10 +284,15 @@ static void show(struct window *window)
     float scale = output_size(window, &width, &height);
     window->stale = false;
     window->shown = SDL_GetTicks64();
+    double left = view_state_fade(window->state);
+    if (left > window->fade)
+        keep_before(window);
+    window->fade = left;
     if (view_canvas_resize(window->canvas, width, height, scale, NULL) != FA_OK)
         return;
     view_paint(&window->canvas->raster, view_state_draw(window->state), scale,
                window->canvas->typesetter);
+    fade(window);
     if (!upload(window) && (!open_renderer(window, SDL_RENDERER_SOFTWARE) || !upload(window)))
         return;
     SDL_RenderCopy(window->renderer, window->texture, NULL, NULL);
@@ -529,6 +560,7 @@ static void close_window(struct window *window)
 {
     view_state_close(window->state);
     view_canvas_close(window->canvas);
+    free(window->before);
     drop_texture(window);
     if (window->renderer)
         SDL_DestroyRenderer(window->renderer);

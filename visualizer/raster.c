@@ -400,3 +400,15 @@ void view_raster_mask(struct view_raster *raster, const struct view_mask *mask, 
                 row[px] = blend(row[px], packed, weight(cover[px - area.x0] * alpha >> 8));
     }
 }
+
+void view_raster_mix(struct view_raster *raster, const uint32_t *old, double share)
+{
+    size_t n = (size_t)raster->width * (size_t)raster->height;
+    uint32_t part = (uint32_t)(share * 256 + 0.5), rest = 256 - part;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t a = raster->pixels[i], b = old[i], mixed = 0;
+        for (int shift = 0; shift < 24; shift += 8)
+            mixed |= (((a >> shift & 255) * rest + (b >> shift & 255) * part) >> 8) << shift;
+        raster->pixels[i] = mixed;
+    }
+}

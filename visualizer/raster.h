@@ -51,6 +51,9 @@ void view_raster_frame(struct view_raster *raster, struct view_area area, float 
 void view_raster_line(struct view_raster *raster, float x0, float y0, float x1, float y1,
                       float width, struct view_color color);
 
+/* Each pixel becomes (1 - share) of itself and share, 0 to 1, of the one in `old`, which has as many. */
+void view_raster_mix(struct view_raster *raster, const uint32_t *old, double share);
+
 void view_raster_triangle(struct view_raster *raster, const float points[6],
                           struct view_color color);
 

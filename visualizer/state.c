@@ -221,6 +221,9 @@ bool view_state_tick(struct view_state *state, double milliseconds)
     struct view_frame *frame = &state->frame;
     if (!(milliseconds > 0))
         return false;
+    bool fades = state->fade_left > 0; /* the same frame looks different: less of the one before */
+    if (fades)
+        state->fade_left -= milliseconds;
     if (state->note_left > 0) {
         state->note_left -= milliseconds;
         if (state->note_left <= 0) {
@@ -239,7 +242,12 @@ bool view_state_tick(struct view_state *state, double milliseconds)
     view_player_tick(state);
     if (view_state_plot_wanted(state))
         view_state_plot_step(state);
-    return state->dirty;
+    return state->dirty || fades;
+}
+
+double view_state_fade(const struct view_state *state)
+{
+    return state->fade_left > 0 ? state->fade_left / VIEW_FADE_MILLISECONDS : 0;
 }
 
 void view_state_settle(struct view_state *state)
@@ -247,7 +255,7 @@ void view_state_settle(struct view_state *state)
     view_player_settle(state);
     state->frame.playing = false;
     state->frame.note[0] = '\0';
-    state->note_left = 0;
+    state->note_left = state->fade_left = 0;
     state->step_target = UINT64_MAX;
     state->dirty = true;
 }
@@ -255,7 +263,7 @@ void view_state_settle(struct view_state *state)
 bool view_state_idle(const struct view_state *state)
 {
     return !state->dirty && !state->frame.playing && state->step_target == UINT64_MAX &&
-           state->note_left <= 0 && !view_state_plot_wanted(state) &&
+           state->note_left <= 0 && state->fade_left <= 0 && !view_state_plot_wanted(state) &&
            !view_player_thumbs_wanted(state);
 }
 

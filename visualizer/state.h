@@ -83,6 +83,10 @@ bool view_state_tick(struct view_state *state, double milliseconds);
  * shown. */
 void view_state_set_pump(struct view_state *state, bool (*pump)(void *context), void *context);
 
+/* A step back plays nothing: the window fades from the picture before. How much of that is left,
+ * 1 to 0. No part of the frame, so pictures know nothing of it. */
+double view_state_fade(const struct view_state *state);
+
 /* Nothing plays, no step is on its way, no note is shown: as a picture shows it. */
 void view_state_settle(struct view_state *state);
 

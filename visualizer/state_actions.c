@@ -24,6 +24,8 @@ static void step(struct view_state *state, enum view_step_by by, int direction)
         state->step_target = target;
     } else {
         view_state_place(state, which, (struct view_position){target, 0});
+        if (direction < 0 && (in_flight || target < landed))
+            state->fade_left = VIEW_FADE_MILLISECONDS;
     }
     state->dirty = true;
 }

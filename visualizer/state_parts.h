@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { VIEW_EDIT_TEXT = 64 };
+enum { VIEW_EDIT_TEXT = 64, VIEW_FADE_MILLISECONDS = 120 };
 
 struct view_player; /* player_parts.h */
 
@@ -26,6 +26,7 @@ struct view_state {
     bool quits;
 
     uint64_t step_target; /* a step is on its way to there; UINT64_MAX: none */
+    double fade_left;     /* milliseconds of the crossfade after a step back */
     double note_left;     /* milliseconds until the note goes */
 
     const char *pressed; /* a copy of the label held down, in pressed_text */
