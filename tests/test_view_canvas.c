@@ -482,7 +482,7 @@ static void deterministic(void **state)
 
 static void write_file(const char *folder, const char *name, const char *words)
 {
-    char path[256];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *stream = fopen(path, "wb");
     assert_non_null(stream);
@@ -492,7 +492,7 @@ static void write_file(const char *folder, const char *name, const char *words)
 
 static void remove_file(const char *folder, const char *name)
 {
-    char path[256];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
 }
@@ -512,8 +512,11 @@ static float draw_words(struct easel *easel, enum view_font font, enum view_styl
 static void without_fonts_the_built_in_face_draws(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/flashlab-fonts-XXXXXX";
+    const char *parent = getenv("TMPDIR");
+    char folder[256];
     struct easel built, system;
+    snprintf(folder, sizeof folder, "%s/flashlab-fonts-XXXXXX",
+             parent && *parent ? parent : P_tmpdir);
     assert_non_null(mkdtemp(folder));
     write_file(folder, "DejaVuSans.ttf", "");
     write_file(folder, "DejaVuSans-Bold.ttf", "this is no font, though it has some bytes in it");

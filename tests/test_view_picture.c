@@ -25,14 +25,16 @@
 
 enum { W = 37, H = 23, PITCH = 4 * W + 8 };
 
-static char folder[64], path[128];
+static char folder[256], path[512];
 static uint8_t pixels[H * PITCH];
 static const struct view_picture picture = {W, H, PITCH, pixels};
 
 static int make_folder(void **state)
 {
+    const char *parent = getenv("TMPDIR");
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/flashlab-picture-XXXXXX");
+    snprintf(folder, sizeof folder, "%s/flashlab-picture-XXXXXX",
+             parent && *parent ? parent : P_tmpdir);
     return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -50,7 +52,7 @@ static const char *name(const char *file)
 
 static bool exists(const char *file)
 {
-    char whole[128];
+    char whole[512];
     struct stat status;
     snprintf(whole, sizeof whole, "%s/%s", folder, file);
     return stat(whole, &status) == 0;
