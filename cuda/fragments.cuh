@@ -110,6 +110,65 @@ template <class L> static __device__ __forceinline__ uint32_t values_lane()
     return L::at(lane_of() % 16, lane_of() / 16 * 8);
 }
 
+/* Rows side by side, without padding: 16-byte piece c of row r lies at place c xor (r mod 8), or,
+ * where a row has four pieces, xor (r / 2 mod 4): eight rows at one column meet all 32 banks. */
+template <int D> struct swizzled {
+    static __device__ __forceinline__ uint32_t at(int row, int column)
+    {
+        return 2 * row * D + (column / 8 ^ (D < 64 ? row / 2 % 4 : row % 8)) * 16;
+    }
+    /* Tiles begin at multiples of a row, so pieces are found by one xor with the place itself. */
+    static __device__ __forceinline__ uint32_t move(uint32_t place, int rows, int columns)
+    {
+        return (place ^ 2 * columns) + 2 * rows * D;
+    }
+};
+
+/* 16 bytes set out for a place in shared memory, past L1 and the registers. If not `here`, nothing
+ * is read and zeros arrive. */
+static __device__ __forceinline__ void copy_async(uint32_t to, const void *from,
+                                                  [[maybe_unused]] bool here)
+{
+    GPU_TENSOR_CORES("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                     "r"(here ? 16 : 0)
+                     : "memory");
+}
+
+/* ROWS rows of D elements set out; those past the last arrive as 0. A thread takes pieces of one
+ * column, STEP rows apart, a power of two, so one address to each side and a step are enough. */
+template <class T, int D, int ROWS, int THREADS>
+static __device__ __forceinline__ void load_async(T *to, const T *from, int64_t stride, int rows)
+{
+    constexpr int STEP = THREADS / (D / 8);
+    const int row = threadIdx.x / (D / 8), column = threadIdx.x % (D / 8) * 8;
+    const uint32_t place = shared_address(to) + swizzled<D>::at(row, column);
+    const T *next = from + row * stride + column;
+#pragma unroll
+    for (int i = 0; i < ROWS / STEP; i++, next += STEP * stride) {
+        copy_async(swizzled<D>::move(place, i * STEP, i * STEP % 8 * 8), next,
+                   row + i * STEP < rows);
+    }
+}
+
+/* Waits for all that this thread set out. */
+static __device__ __forceinline__ void wait_async()
+{
+    GPU_TENSOR_CORES("cp.async.wait_all;" ::: "memory");
+}
+
+/* Four sums in device memory grow by x, each by itself; 16 bytes that begin at a multiple of 16. */
+static __device__ __forceinline__ void add_four(float *to, const float (&x)[4])
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(x[0]),
+                 "f"(x[1]), "f"(x[2]), "f"(x[3])
+                 : "memory");
+#else
+    for (int e = 0; e < 4; e++)
+        atomicAdd(to + e, x[e]);
+#endif
+}
+
 /* How scores become powers of two: 2^(s unit log2 e - m unit log2 e). A scale above 0 is folded
  * into the unit; another one is multiplied into the scores first, since it would turn the maximum
  * round. */
@@ -196,50 +255,60 @@ static __device__ __forceinline__ void store_rows(const gpu_head_problem &p, int
 }
 
 /*
- * Rows row .. row + rows - 1 once more, by a warp, without tiles: for rows whose O came out as not
- * finite. Tensor cores multiply hidden weights, which are 0, with V all the same, and 0 NaN is NaN;
- * here a hidden key is left out. Slow, and as rare as such inputs.
+ * A row once more, by a warp, without tiles: for rows whose O came out as not finite. Tensor cores
+ * multiply hidden weights, which are 0, with V all the same, and 0 NaN is NaN; here a hidden key is
+ * left out. Slow, and as rare as such inputs. EXTRAS as in mma.
  */
+template <class T, int D, bool EXTRAS>
+static __device__ __forceinline__ void repeat_row(const gpu_head_problem &p, int batch, int head,
+                                                  int row)
+{
+    const key_span seen = seen_keys(p, row, 1);
+    const T *q = (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row) + lane_of();
+    const T *k = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, seen.first);
+    const T *v = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, seen.first);
+    float m = -INFINITY, l = 0, o[D / 32] = {};
+#pragma unroll 1
+    for (int left = seen.end - seen.first; left > 0;
+         left--, k += p.k.stride[2], v += p.v.stride[2]) {
+        float s = 0;
+        if (EXTRAS && is_hidden(p, row, seen.end - left))
+            continue;
+#pragma unroll 1
+        for (int c = 0; c < D; c += 32)
+            s = fmaf(widen(q[c]), widen(k[lane_of() + c]), s);
+        for (int step = 16; step > 0; step /= 2)
+            s += __shfl_xor_sync(~0u, s, step);
+        s *= p.scale;
+        if (s == -INFINITY)
+            continue;
+        const float high = fmaxf(m, s), base = high == -INFINITY ? 0 : high;
+        const float shrink = expf(m - base), weight = expf(s - base);
+        const bool dropped =
+            EXTRAS && p.dropout && is_dropped(p, batch, head, row, seen.end - left);
+        m = high;
+        l = l * shrink + weight;
+        for (int i = 0; i < D / 32; i++) {
+            o[i] *= shrink;
+            if (!dropped)
+                o[i] = fmaf(weight, widen(v[lane_of() + 32 * i]), o[i]);
+        }
+    }
+    T *to = (T *)p.o.data + gpu_row_index(&p.o, batch, head, row) + lane_of();
+    for (int i = 0; i < D / 32; i++)
+        narrow(l == 0 ? 0 : o[i] * (p.keep_scale / l), to + 32 * i);
+    if (p.lse.data && lane_of() == 0)
+        ((float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, row)] =
+            l == 0 ? -INFINITY : m + logf(l);
+}
+
+/* Those of rows row .. row + rows - 1 that exist. */
 template <class T, int D>
 static __device__ __noinline__ void repeat_rows(const gpu_head_problem *problem, int batch,
                                                 int head, int row, int rows)
 {
-    const gpu_head_problem &p = *problem;
-    const T *k = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, 0);
-    const T *v = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, 0);
-    for (int own = row; own < least(row + rows, p.nq); own++) {
-        const T *q = (const T *)p.q.data + gpu_row_index(&p.q, batch, head, own);
-        float m = -INFINITY, l = 0, o[D / 32] = {};
-        const key_span seen = seen_keys(p, own, 1);
-        for (int key = seen.first; key < seen.end; key++) {
-            float s = 0;
-            if (is_hidden(p, own, key))
-                continue;
-            for (int c = lane_of(); c < D; c += 32)
-                s = fmaf(widen(q[c]), widen(k[key * p.k.stride[2] + c]), s);
-            for (int step = 16; step > 0; step /= 2)
-                s += __shfl_xor_sync(~0u, s, step);
-            s *= p.scale;
-            if (s == -INFINITY)
-                continue;
-            const float high = fmaxf(m, s), base = high == -INFINITY ? 0 : high;
-            const float shrink = expf(m - base), weight = expf(s - base);
-            const bool dropped = p.dropout && is_dropped(p, batch, head, own, key);
-            m = high;
-            l = l * shrink + weight;
-            for (int i = 0; i < D / 32; i++) {
-                o[i] *= shrink;
-                if (!dropped)
-                    o[i] = fmaf(weight, widen(v[key * p.v.stride[2] + lane_of() + 32 * i]), o[i]);
-            }
-        }
-        T *to = (T *)p.o.data + gpu_row_index(&p.o, batch, head, own);
-        for (int i = 0; i < D / 32; i++)
-            narrow(l == 0 ? 0 : o[i] * (p.keep_scale / l), to + lane_of() + 32 * i);
-        if (p.lse.data && lane_of() == 0)
-            ((float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, own)] =
-                l == 0 ? -INFINITY : m + logf(l);
-    }
+    for (int own = row; own < least(row + rows, problem->nq); own++)
+        repeat_row<T, D, true>(*problem, batch, head, own);
 }
 
 #endif

@@ -1,19 +1,7 @@
 #include "cuda/gpu.h"
 
+#include <stdio.h>
 #include <string.h>
-
-#include "cuda/gpu_checks.h"
-
-const struct gpu_rung *const gpu_rungs[] = {
-    &gpu_standard,
-    &gpu_flash1,
-    &gpu_flash2,
-#ifndef FLASHLAB_GPU_SHIM
-    &gpu_mma,
-    &gpu_async,
-#endif
-};
-const int gpu_rung_count = sizeof gpu_rungs / sizeof gpu_rungs[0];
 
 const struct gpu_rung *gpu_rung_find(const char *name)
 {
@@ -25,9 +13,13 @@ const struct gpu_rung *gpu_rung_find(const char *name)
 
 static enum fa_status unknown(const char *rung, struct fa_error *error)
 {
-    return fa_fail(error, FA_BAD_ARGUMENT,
-                   "no rung is called '%s': expected one of standard, flash1, flash2, mma, async%s",
-                   rung ? rung : "(null)", gpu_rung_count < 5 ? " (the last two need nvcc)" : "");
+    char names[128] = "";
+    size_t n = 0;
+    for (int i = 0; i < gpu_rung_count && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "",
+                              gpu_rungs[i]->name);
+    return fa_fail(error, FA_BAD_ARGUMENT, "no rung is called '%s': expected one of %s",
+                   rung ? rung : "(null)", names);
 }
 
 enum fa_status gpu_forward(const char *rung, const struct fa_problem *problem,

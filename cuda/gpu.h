@@ -61,6 +61,12 @@ struct gpu_options {
     bool deterministic; /* backward: dQ has the same bits each time */
 };
 
+/* Tiles of a pass, `br` queries by `bc` keys: what is loaded once for a tile serves all of it. */
+struct gpu_tiles {
+    int64_t br, bc;       /* the forward kernel's, or those of the kernel that owns dK and dV */
+    int64_t dq_br, dq_bc; /* the kernel's that owns dQ; 0: the other one adds to dQ atomically */
+};
+
 struct gpu_rung {
     const char *name;  /* "flash2" */
     const char *idea;  /* in what it differs from the rung below, one sentence */
@@ -75,6 +81,10 @@ struct gpu_rung {
     /* NULL where the rung has none. */
     enum fa_status (*backward)(const struct fa_problem *problem, const struct gpu_backward *tensors,
                                const struct gpu_options *options, struct fa_error *error);
+    /* The tiles that a pass over a problem which the rung takes would have, for counting its
+     * traffic. `deterministic` is the option's, and only matters backward. */
+    void (*tiles)(const struct fa_problem *problem, bool backward, bool deterministic,
+                  struct gpu_tiles *tiles);
 };
 
 /* The rungs of this build, from the lowest on, `gpu_rung_count` of them. */

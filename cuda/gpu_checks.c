@@ -43,9 +43,8 @@ enum fa_status gpu_problem_check(const struct gpu_limits *limits, const struct f
         return fa_fail(error, FA_TOO_LARGE, "batch or heads are above %d", SIDE_MOST);
     const int64_t *only = limits->d_only;
     if (only[0] && (p->d != p->dv || (p->d != only[0] && p->d != only[1] && p->d != only[2])))
-        return fa_fail(error, FA_UNSUPPORTED,
-                       "%s takes d = dv = %" PRId64 " or %" PRId64 ", not %" PRId64 " and %" PRId64,
-                       limits->rung, only[0], only[1], p->d, p->dv);
+        return fa_fail(error, FA_UNSUPPORTED, "%s takes d = dv = %s, not %" PRId64 " and %" PRId64,
+                       limits->rung, only[2] ? "64, 128 or 256" : "64 or 128", p->d, p->dv);
     if (p->d > limits->d_most || p->dv > limits->d_most)
         return fa_fail(error, FA_UNSUPPORTED,
                        "%s takes d and dv up to %" PRId64 ", not %" PRId64 " and %" PRId64,

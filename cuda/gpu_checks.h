@@ -73,13 +73,27 @@ static inline bool gpu_is_empty(const struct fa_problem *problem)
 /* a * b * c blocks in one axis of a grid; FA_TOO_LARGE past 2^31 - 1. */
 enum fa_status gpu_grid(int64_t a, int64_t b, int64_t c, unsigned *blocks, struct fa_error *error);
 
-/* flash2's backward pass, and the bytes of its workspace: in a file of its own. */
+/* flash2's backward pass, its tiles, and the bytes of its workspace: in a file of its own. */
+void gpu_flash2_backward_tiles(const struct fa_problem *problem, struct gpu_tiles *tiles);
 enum fa_status gpu_flash2_delta_bytes(const struct fa_problem *problem, int64_t *bytes,
                                       struct fa_error *error);
 enum fa_status gpu_flash2_backward(const struct gpu_limits *limits,
                                    const struct fa_problem *problem,
                                    const struct gpu_backward *tensors,
                                    const struct gpu_options *options, struct fa_error *error);
+
+/* The same of mma's. */
+void gpu_mma_backward_tiles(const struct fa_problem *problem, bool deterministic,
+                            struct gpu_tiles *tiles);
+enum fa_status gpu_mma_backward_bytes(const struct fa_problem *problem, int64_t *bytes,
+                                      struct fa_error *error);
+enum fa_status gpu_mma_backward(const struct gpu_limits *limits, const struct fa_problem *problem,
+                                const struct gpu_backward *tensors,
+                                const struct gpu_options *options, struct fa_error *error);
+
+/* peak.h's ceiling of products where they are Hopper's, in a file of its own. */
+enum fa_status gpu_wgmma_ceiling(enum fa_dtype dtype, int multiprocessors, const void *operands,
+                                 float *kept, double *work, struct fa_error *error);
 
 /* The rungs, one of each file. */
 extern const struct gpu_rung gpu_standard, gpu_flash1, gpu_flash2;

@@ -17,6 +17,11 @@ enum fa_status gpu_device_find(struct gpu_device *device, struct fa_error *)
     return FA_OK;
 }
 
+enum fa_status gpu_device_check(const struct gpu_device *, struct fa_error *)
+{
+    return FA_OK;
+}
+
 const char *gpu_built_architectures(void)
 {
     return "shim";
@@ -59,25 +64,38 @@ enum fa_status gpu_wait(struct fa_error *)
     return FA_OK;
 }
 
-enum fa_status gpu_timer_make(struct gpu_timer *timer, struct fa_error *)
+/* The time of the CPU that stands in for a device: it says nothing about one, and is for tests. */
+static double milliseconds_now()
 {
+    using namespace std::chrono;
+    return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+}
+
+enum fa_status gpu_timer_make(struct gpu_timer *timer, struct fa_error *error)
+{
+    void *start = malloc(sizeof(double));
+    if (!start)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for a timer");
+    *timer = {start, nullptr};
+    return FA_OK;
+}
+
+void gpu_timer_free(struct gpu_timer *timer)
+{
+    free(timer->start);
     *timer = {};
+}
+
+enum fa_status gpu_timer_start(struct gpu_timer *timer, struct fa_error *)
+{
+    *(double *)timer->start = milliseconds_now();
     return FA_OK;
 }
 
-void gpu_timer_free(struct gpu_timer *)
+enum fa_status gpu_timer_stop(struct gpu_timer *timer, double *milliseconds, struct fa_error *)
 {
-}
-
-/* The shim's speed means nothing, so there is no clock to read. */
-enum fa_status gpu_timer_start(struct gpu_timer *, struct fa_error *)
-{
+    *milliseconds = milliseconds_now() - *(double *)timer->start;
     return FA_OK;
-}
-
-enum fa_status gpu_timer_stop(struct gpu_timer *, double *, struct fa_error *error)
-{
-    return fa_fail(error, FA_UNSUPPORTED, "the shim keeps no time");
 }
 
 #else
@@ -176,6 +194,23 @@ enum fa_status gpu_device_find(struct gpu_device *device, struct fa_error *error
     (void)cudaDriverGetVersion(&found.driver_version);
     *device = found;
     return FA_OK;
+}
+
+/* Compiled for the same architectures as the rungs, so that where it is missing they are. */
+static __global__ void probe_kernel()
+{
+}
+
+enum fa_status gpu_device_check(const struct gpu_device *device, struct fa_error *error)
+{
+    cudaFuncAttributes attributes;
+    struct fa_error inner;
+    enum fa_status status = gpu_cuda_status(
+        cudaFuncGetAttributes(&attributes, (const void *)probe_kernel), "loading a kernel", &inner);
+    if (status == FA_OK)
+        return FA_OK;
+    return fa_fail(error, status, "%s, compute capability %d.%d: %s", device->name, device->major,
+                   device->minor, inner.text);
 }
 
 const char *gpu_built_architectures(void)

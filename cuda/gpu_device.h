@@ -31,6 +31,10 @@ struct gpu_device {
 /* The current device. */
 GPU_API enum fa_status gpu_device_find(struct gpu_device *device, struct fa_error *error);
 
+/* FA_MISSING_PART, naming the device and what was built, where none of this build's kernels runs on
+ * the current device, which `device` is. */
+GPU_API enum fa_status gpu_device_check(const struct gpu_device *device, struct fa_error *error);
+
 /* "80 90 + PTX": the architectures that kernels were compiled for; "shim" where there are none. */
 GPU_API const char *gpu_built_architectures(void);
 

@@ -18,18 +18,6 @@
 
 enum { ASYNC_THREADS = 128, ASYNC_ROWS = 128, ASYNC_KEYS = 64, ASYNC_WARP_ROWS = 32 };
 
-template <int D> struct swizzled {
-    static __device__ __forceinline__ uint32_t at(int row, int column)
-    {
-        return 2 * row * D + (column / 8 ^ row % 8) * 16;
-    }
-    /* Tiles begin at multiples of a row, so pieces are found by one xor with the place itself. */
-    static __device__ __forceinline__ uint32_t move(uint32_t place, int rows, int columns)
-    {
-        return (place ^ 2 * columns) + 2 * rows * D;
-    }
-};
-
 /* Shared memory, in elements:   Q            ASYNC_ROWS x D
  *                               K, V twice   ASYNC_KEYS x D each */
 template <int D> static constexpr int async_bytes()
@@ -37,28 +25,17 @@ template <int D> static constexpr int async_bytes()
     return 2 * D * (ASYNC_ROWS + 4 * ASYNC_KEYS);
 }
 
-/* ROWS rows of D elements set out; those past the last arrive as 0. A thread takes pieces of one
- * column, whole groups of eight rows apart, so one address to each side and a step are enough. */
-template <class T, int D, int ROWS>
-static __device__ __forceinline__ void async_load(T *to, const T *from, int64_t stride, int rows)
+/* K and V of tile j set out for its buffer, K first. */
+template <class T, int D>
+static __device__ __forceinline__ void async_fetch(const gpu_head_problem &p, const T *k,
+                                                   const T *v, int j, T *kv)
 {
-    constexpr int STEP = ASYNC_THREADS / (D / 8);
-    const int row = threadIdx.x / (D / 8), column = threadIdx.x % (D / 8) * 8;
-    const uint32_t place = shared_address(to) + swizzled<D>::at(row, column);
-    const T *next = from + row * stride + column;
-#pragma unroll
-    for (int i = 0; i < ROWS / STEP; i++, next += STEP * stride) {
-        [[maybe_unused]] const bool here = row + i * STEP < rows;
-        GPU_TENSOR_CORES("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                             swizzled<D>::move(place, i * STEP, 0)),
-                         "l"(here ? next : from), "r"(here ? 16 : 0)
-                         : "memory");
-    }
-}
-
-static __device__ __forceinline__ void async_wait()
-{
-    GPU_TENSOR_CORES("cp.async.wait_all;" ::: "memory");
+    T *to = kv + j % 2 * 2 * ASYNC_KEYS * D;
+    const int key = j * ASYNC_KEYS;
+    load_async<T, D, ASYNC_KEYS, ASYNC_THREADS>(to, k + key * p.k.stride[2], p.k.stride[2],
+                                                p.nk - key);
+    load_async<T, D, ASYNC_KEYS, ASYNC_THREADS>(to + ASYNC_KEYS * D, v + key * p.v.stride[2],
+                                                p.v.stride[2], p.nk - key);
 }
 
 /* Causal mask and the last key, of 16 rows from `row` on. */
@@ -153,27 +130,18 @@ __global__ void __launch_bounds__(ASYNC_THREADS, 2)
     for (int h = 0; h < 2; h++)
         m[h][0] = m[h][1] = -INFINITY;
     const key_span seen = seen_tiles(p, row, rows, ASYNC_KEYS);
-    const int own_end = own + ASYNC_WARP_ROWS - 1 + p.end; /* the warp's rows see keys before it */
     if (seen.first < seen.end) {
-        async_load<T, D, ASYNC_ROWS>(q, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row),
-                                     p.q.stride[2], rows);
-        T *to = kv + seen.first % 2 * 2 * TILE;
-        const int key = seen.first * ASYNC_KEYS;
-        async_load<T, D, ASYNC_KEYS>(to, k + key * p.k.stride[2], p.k.stride[2], p.nk - key);
-        async_load<T, D, ASYNC_KEYS>(to + TILE, v + key * p.v.stride[2], p.v.stride[2], p.nk - key);
+        load_async<T, D, ASYNC_ROWS, ASYNC_THREADS>(
+            q, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row), p.q.stride[2], rows);
+        async_fetch<T, D>(p, k, v, seen.first, kv);
     }
     /* Invariant: as in mma; and tile j is on its way to its buffer, or there. */
     for (int j = seen.first; j < seen.end; j++) {
-        async_wait();    /* this thread's part of tile j is there */
+        wait_async();    /* this thread's part of tile j is there */
         __syncthreads(); /* everyone's is, and tile j - 1 has been read by all */
-        if (j + 1 < seen.end) {
-            T *to = kv + (j + 1) % 2 * 2 * TILE;
-            const int key = (j + 1) * ASYNC_KEYS;
-            async_load<T, D, ASYNC_KEYS>(to, k + key * p.k.stride[2], p.k.stride[2], p.nk - key);
-            async_load<T, D, ASYNC_KEYS>(to + TILE, v + key * p.v.stride[2], p.v.stride[2],
-                                         p.nk - key);
-        }
-        if (j * ASYNC_KEYS < own_end)
+        if (j + 1 < seen.end)
+            async_fetch<T, D>(p, k, v, j + 1, kv);
+        if (j * ASYNC_KEYS < own + ASYNC_WARP_ROWS - 1 + p.end)
             async_tile<T, D>(p, q_lane, k_lane + j % 2 * 4 * TILE, v_lane + j % 2 * 4 * TILE, own,
                              j * ASYNC_KEYS, m, l, o, unit);
     }
@@ -235,6 +203,11 @@ static enum fa_status async_forward(const struct fa_problem *problem,
                         : async_launch<gpu_bf16, 128>(head, stream, error);
 }
 
+static void async_tiles(const struct fa_problem *, bool, bool, struct gpu_tiles *tiles)
+{
+    *tiles = {ASYNC_ROWS, ASYNC_KEYS, 0, 0};
+}
+
 extern "C" const struct gpu_rung gpu_async = {
     "async",
     "cp.async brings the next tile into a second, swizzled buffer; a warp owns 32 queries",
@@ -242,4 +215,5 @@ extern "C" const struct gpu_rung gpu_async = {
     async_workspace,
     async_forward,
     nullptr,
+    async_tiles,
 };

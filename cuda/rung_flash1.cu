@@ -213,6 +213,11 @@ static enum fa_status flash1_forward(const struct fa_problem *problem,
     return flash1_of<gpu_bf16>(head, options, error);
 }
 
+static void flash1_tiles(const struct fa_problem *, bool, bool, struct gpu_tiles *tiles)
+{
+    *tiles = {16 * FLASH1_R, 16 * FLASH1_R, 0, 0};
+}
+
 extern "C" const struct gpu_rung gpu_flash1 = {
     "flash1",
     "S and P stay on chip: K and V outside, O, l and m in HBM, one block a head (Algorithm 1)",
@@ -220,4 +225,5 @@ extern "C" const struct gpu_rung gpu_flash1 = {
     flash1_workspace,
     flash1_forward,
     nullptr,
+    flash1_tiles,
 };

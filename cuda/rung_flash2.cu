@@ -183,6 +183,15 @@ static enum fa_status flash2_backward(const struct fa_problem *problem,
     return gpu_flash2_backward(&flash2_limits, problem, tensors, options, error);
 }
 
+static void flash2_tiles(const struct fa_problem *problem, bool backward, bool,
+                         struct gpu_tiles *tiles)
+{
+    if (backward)
+        return gpu_flash2_backward_tiles(problem, tiles);
+    const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 128 ? 64 : 32;
+    *tiles = {side, side, 0, 0};
+}
+
 extern "C" const struct gpu_rung gpu_flash2 = {
     "flash2",
     "Q outside: O, m and l stay on chip until the row is done, and each query tile is a block",
@@ -190,4 +199,5 @@ extern "C" const struct gpu_rung gpu_flash2 = {
     flash2_workspace,
     flash2_forward,
     flash2_backward,
+    flash2_tiles,
 };

@@ -260,6 +260,12 @@ static enum fa_status flash2_backward_of(const gpu_gradient_problem &g,
     return flash2_backward_launch<T, 256, 2>(g, delta, gpu_stream(options), error);
 }
 
+extern "C" void gpu_flash2_backward_tiles(const struct fa_problem *problem, struct gpu_tiles *tiles)
+{
+    const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 64 ? 64 : 32;
+    *tiles = {side, side, side, side};
+}
+
 /* delta of each row. */
 extern "C" enum fa_status gpu_flash2_delta_bytes(const struct fa_problem *problem, int64_t *bytes,
                                                  struct fa_error *error)

@@ -30,11 +30,15 @@ template <int D> struct padded {
     }
 };
 
-/* Shared memory, in elements:   K, and Q before the first tile   MMA_KEYS x LD
- *                               V                                MMA_KEYS x LD */
+/* Whether a warp's Q stays in registers; for d = 256 O alone takes half of them. */
+template <int D> static constexpr bool q_is_held = D <= 128;
+
+/* Shared memory, in elements:   K      MMA_KEYS x LD; where Q is held, it passes through here
+ *                               V      MMA_KEYS x LD
+ *                               else Q MMA_ROWS x LD */
 template <int D> static constexpr int mma_bytes()
 {
-    return 2 * 2 * MMA_KEYS * padded<D>::LD;
+    return 2 * (2 * MMA_KEYS + (q_is_held<D> ? 0 : MMA_ROWS)) * padded<D>::LD;
 }
 
 /* 64 rows of D elements, 16 bytes a thread at a time; rows past the last are 0. */
@@ -100,14 +104,16 @@ __global__ void __launch_bounds__(MMA_THREADS, 2)
     const int head = (int)(blockIdx.x / row_tiles % p.heads);
     const T *k_from = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, 0);
     const T *v_from = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, 0);
-    uint32_t q[D / 16][4];
-    mma_load<T, D>(k, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row), p.q.stride[2],
-                   rows);
+    T *q_tile = q_is_held<D> ? k : v + MMA_KEYS * L::LD;
+    mma_load<T, D>(q_tile, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row),
+                   p.q.stride[2], rows);
     __syncthreads(); /* all wait for each other's part of Q */
+    const uint32_t q_lane =
+        L::move(shared_address(q_tile) + left_lane<L>(), threadIdx.x / 32 * 16, 0);
+    uint32_t q[q_is_held<D> ? D / 16 : 1][4];
 #pragma unroll
-    for (int i = 0; i < D / 16; i++)
-        load_matrices(q[i],
-                      L::move(shared_address(k) + left_lane<L>(), threadIdx.x / 32 * 16, 16 * i));
+    for (int i = 0; q_is_held<D> && i < D / 16; i++)
+        load_matrices(q[i], L::move(q_lane, 0, 16 * i));
     const uint32_t k_lane = shared_address(k) + keys_lane<L>();
     const uint32_t v_lane = shared_address(v) + values_lane<L>();
     const float unit = score_unit(p) * LOG2_E;
@@ -124,15 +130,18 @@ __global__ void __launch_bounds__(MMA_THREADS, 2)
         mma_load<T, D>(v, v_from + key * p.v.stride[2], p.v.stride[2], keys);
         __syncthreads(); /* all wait for each other's part of K_j and V_j */
         float s[MMA_KEYS / 8][4] = {};
-#pragma unroll
-        for (int i = 0; i < D / 16; i++)
+#pragma unroll(q_is_held <D> ? D / 16 : 2)
+        for (int i = 0; i < D / 16; i++) {
+            if (!q_is_held<D>)
+                load_matrices(q[0], L::move(q_lane, 0, 16 * i));
 #pragma unroll
             for (int n = 0; n < MMA_KEYS / 8; n += 2) {
                 uint32_t b[4];
                 load_matrices(b, L::move(k_lane, 8 * n, 16 * i));
-                multiply_add(s[n], q[i], b[0], b[1], T());
-                multiply_add(s[n + 1], q[i], b[2], b[3], T());
+                multiply_add(s[n], q[q_is_held<D> ? i : 0], b[0], b[1], T());
+                multiply_add(s[n + 1], q[q_is_held<D> ? i : 0], b[2], b[3], T());
             }
+        }
         mma_mask<EXTRAS>(p, own, key, s);
         absorb<MMA_KEYS, D>(s, m, l, o, unit);
         if (EXTRAS && p.dropout)
@@ -180,21 +189,27 @@ static enum fa_status mma_of(const gpu_head_problem &head, bool extras, void *st
     if (head.d == 64)
         return extras ? mma_launch<T, 64, true>(head, stream, error)
                       : mma_launch<T, 64, false>(head, stream, error);
-    return extras ? mma_launch<T, 128, true>(head, stream, error)
-                  : mma_launch<T, 128, false>(head, stream, error);
+    if (head.d == 128)
+        return extras ? mma_launch<T, 128, true>(head, stream, error)
+                      : mma_launch<T, 128, false>(head, stream, error);
+    return extras ? mma_launch<T, 256, true>(head, stream, error)
+                  : mma_launch<T, 256, false>(head, stream, error);
 }
 
 static const struct gpu_limits mma_limits = {
-    "mma", 1u << FA_F16 | 1u << FA_BF16, 128, {64, 128, 0}, true, true, true, true, false,
+    "mma", 1u << FA_F16 | 1u << FA_BF16, 256, {64, 128, 256}, true, true, true, true, false,
 };
 
-static enum fa_status mma_workspace(const struct fa_problem *problem, bool, int64_t *bytes,
+static enum fa_status mma_workspace(const struct fa_problem *problem, bool backward, int64_t *bytes,
                                     struct fa_error *error)
 {
     enum fa_status status = gpu_problem_check(&mma_limits, problem, error);
-    if (status == FA_OK)
-        *bytes = 0;
-    return status;
+    if (status != FA_OK)
+        return status;
+    if (backward)
+        return gpu_mma_backward_bytes(problem, bytes, error);
+    *bytes = 0;
+    return FA_OK;
 }
 
 static enum fa_status mma_forward(const struct fa_problem *problem,
@@ -215,11 +230,27 @@ static enum fa_status mma_forward(const struct fa_problem *problem,
     return mma_of<gpu_bf16>(head, extras, gpu_stream(options), error);
 }
 
+static enum fa_status mma_backward(const struct fa_problem *problem,
+                                   const struct gpu_backward *tensors,
+                                   const struct gpu_options *options, struct fa_error *error)
+{
+    return gpu_mma_backward(&mma_limits, problem, tensors, options, error);
+}
+
+static void mma_tiles(const struct fa_problem *problem, bool backward, bool deterministic,
+                      struct gpu_tiles *tiles)
+{
+    *tiles = {MMA_ROWS, MMA_KEYS, 0, 0};
+    if (backward)
+        gpu_mma_backward_tiles(problem, deterministic, tiles);
+}
+
 extern "C" const struct gpu_rung gpu_mma = {
     "mma",
     "both products on tensor cores by mma.sync; P goes from accumulators to operands in registers",
-    "f16 bf16; d = dv = 64 or 128; causal, window, block mask, dropout; aligned rows",
+    "f16 bf16; d = dv = 64, 128 or 256; causal, window, block mask, dropout; aligned rows",
     mma_workspace,
     mma_forward,
-    nullptr,
+    mma_backward,
+    mma_tiles,
 };

@@ -213,6 +213,12 @@ static enum fa_status standard_forward(const struct fa_problem *problem,
     return standard_of<gpu_bf16>(head, bytes, options, error);
 }
 
+static void standard_tiles(const struct fa_problem *problem, bool, bool, struct gpu_tiles *tiles)
+{
+    const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 128 ? 64 : 32;
+    *tiles = {side, side, 0, 0};
+}
+
 extern "C" const struct gpu_rung gpu_standard = {
     "standard",
     "three kernels: S = Q K^T, P = softmax(S), O = P V, with S and P in HBM",
@@ -220,4 +226,5 @@ extern "C" const struct gpu_rung gpu_standard = {
     standard_workspace,
     standard_forward,
     nullptr,
+    standard_tiles,
 };

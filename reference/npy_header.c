@@ -93,6 +93,12 @@ static enum fa_status parse_descr(struct cursor *cursor, struct fa_npy_header *h
     enum fa_status status = parse_text(cursor, "an element type in quotes", text, sizeof text);
     if (status != FA_OK)
         return status;
+    /* NumPy has no bf16, and saves one of another package's as two bytes without a meaning. */
+    if (strcmp(text + (text[0] != '\0'), "V2") == 0)
+        return fa_fail(cursor->error, FA_BAD_FILE,
+                       "%s: the elements have type '%s', which NumPy makes of bf16: expected them "
+                       "widened to f32, as in x.astype('f4')",
+                       cursor->name, text);
     int bytes = strlen(text) == 3 ? text[2] - '0' : 0;
     bool size_known = text[1] == 'f'   ? bytes == 2 || bytes == 4 || bytes == 8
                       : text[1] == 'b' ? bytes == 1

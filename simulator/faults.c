@@ -119,11 +119,12 @@ static enum fa_status compare(const struct sim_theirs *t, enum sim_check_mode mo
     struct sim_check_gradients backward = {.pass = true};
     enum fa_status status =
         sim_check_forward(t->problem, t->q, t->k, t->v, t->output[SIM_OUT_O],
-                          t->output[SIM_OUT_LSE], mode, 1, threads, watch, &forward, error);
+                          t->output[SIM_OUT_LSE], mode, t->error_factor, threads, watch, &forward,
+                          error);
     if (status == FA_OK && t->dout)
         status = sim_check_backward(t->problem, t->q, t->k, t->v, t->dout, t->output[SIM_OUT_DQ],
                                     t->output[SIM_OUT_DK], t->output[SIM_OUT_DV], mode,
-                                    t->error_factor_dq, 1, threads, watch, &backward, error);
+                                    t->error_factor_dq, t->error_factor_dkv, threads, watch, &backward, error);
     const struct fa_comparison compared[] = {forward.o, forward.lse, backward.dq, backward.dk,
                                              backward.dv};
     const double budgets[] = {forward.o_budget, forward.lse_budget, backward.dq_budget,

@@ -80,7 +80,8 @@ struct sim_theirs {
     const struct fa_tensor *dout;                /* with dq, dk or dv; else NULL */
     const struct fa_tensor *output[SIM_OUTPUTS]; /* O always; NULL: not given */
     int64_t br, bc;                              /* the tiles that they use; 1 or more */
-    double error_factor_dq; /* 1, or what their dQ is allowed over a naive run */
+    /* 1, or what theirs are allowed over a naive run: check.h, check_gradients.h. */
+    double error_factor, error_factor_dq, error_factor_dkv;
 };
 
 /* One output beside the oracle. */

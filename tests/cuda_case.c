@@ -8,23 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/gpu_device.h"
+#include "cuda/guarded_run.h"
 #include "reference/profile.h"
 #include "simulator/check_gradients.h"
 #include "tests/cuda_case.h"
-
-enum { GUARD = 256, PAD = 8 };
-
-static const unsigned char unwritten = 0xff, guard_byte = 0xa5;
-
-/* A tensor of the case in device memory, and what its bytes were when it went there. */
-struct on_device {
-    struct gpu_tensor tensor;
-    struct fa_tensor view; /* the same elements within `bytes` */
-    unsigned char *bytes;  /* guard, elements in their layout, guard */
-    unsigned char *memory;
-    size_t size;
-};
 
 static void must(enum fa_status status, const struct fa_error *error)
 {
@@ -32,149 +19,63 @@ static void must(enum fa_status status, const struct fa_error *error)
         fail_msg("the device: %s", error->text);
 }
 
-static struct on_device lay_out(enum fa_dtype dtype, const int64_t shape[4],
-                                enum forward_layout layout)
+static enum gpu_layout on_device(enum forward_layout layout)
 {
-    struct on_device d = {.view = fa_tensor_view(dtype, shape, NULL)};
-    int64_t row = shape[3] + (layout == FORWARD_SCATTERED ? PAD : 0);
-    bool heads_inside = layout != FORWARD_BHSD;
-    d.view.stride[3] = 1;
-    d.view.stride[2] = heads_inside ? row * shape[1] : row;
-    d.view.stride[1] = heads_inside ? row : row * shape[2];
-    d.view.stride[0] = row * shape[1] * shape[2];
-    d.size = (size_t)(row * shape[0] * shape[1] * shape[2]) * fa_dtype_bytes(dtype);
-    d.bytes = malloc(d.size + 2 * GUARD);
-    assert_non_null(d.bytes);
-    memset(d.bytes, guard_byte, d.size + 2 * GUARD);
-    d.view.data = d.bytes + GUARD;
-    memcpy(d.tensor.stride, d.view.stride, sizeof d.tensor.stride);
-    return d;
+    static const enum gpu_layout layouts[] = {
+        [FORWARD_BHSD] = GPU_BHSD, [FORWARD_BSHD] = GPU_BSHD, [FORWARD_SCATTERED] = GPU_PADDED};
+    return layouts[layout];
 }
 
-/* Calls `what` with the index of each element. */
-#define EACH_ELEMENT(view, b, h, r, c)                                                             \
-    for (int64_t b = 0; b < (view)->shape[0]; b++)                                                 \
-        for (int64_t h = 0; h < (view)->shape[1]; h++)                                             \
-            for (int64_t r = 0; r < (view)->shape[2]; r++)                                         \
-                for (int64_t c = 0; c < (view)->shape[3]; c++)
-
-static unsigned char *element(const struct on_device *d, int64_t b, int64_t h, int64_t r, int64_t c)
+static struct gpu_guarded_call call_of(const struct gpu_rung *rung, enum forward_layout layout,
+                                       const struct attention_case *attention)
 {
-    return (unsigned char *)d->view.data +
-           (size_t)fa_tensor_index(&d->view, b, h, r, c) * fa_dtype_bytes(d->view.dtype);
+    return (struct gpu_guarded_call){.rung = rung,
+                                     .problem = &attention->problem,
+                                     .q = &attention->q,
+                                     .k = &attention->k,
+                                     .v = &attention->v,
+                                     .layout = on_device(layout)};
 }
 
-/* Elements of `from`, or unwritten ones. */
-static struct on_device upload(enum fa_dtype dtype, const int64_t shape[4],
-                               enum forward_layout layout, const struct fa_tensor *from)
+/* The call's own status, or the test fails. */
+static enum fa_status must_be_clean(enum fa_status status, const struct gpu_guarded_seen *seen,
+                                    const struct fa_error *error)
 {
-    struct on_device d = lay_out(dtype, shape, layout);
-    struct fa_error error = {FA_OK, ""};
-    size_t n = fa_dtype_bytes(dtype);
-    EACH_ELEMENT(&d.view, b, h, r, c)
-    {
-        if (from)
-            memcpy(element(&d, b, h, r, c),
-                   (unsigned char *)from->data + (size_t)fa_tensor_index(from, b, h, r, c) * n, n);
-        else
-            memset(element(&d, b, h, r, c), unwritten, n);
-    }
-    must(gpu_memory_take(d.size + 2 * GUARD, (void **)&d.memory, &error), &error);
-    must(gpu_memory_upload(d.memory, d.bytes, d.size + 2 * GUARD, &error), &error);
-    d.tensor.data = d.memory + GUARD;
-    return d;
+    if (seen->damage[0])
+        fail_msg("%s", seen->damage);
+    if (!seen->refused)
+        must(status, error);
+    return status;
 }
 
-static void release(struct on_device *d)
+/* The elements of a contiguous tensor as doubles. */
+static double *values_of(const struct fa_tensor *tensor, int64_t *n)
 {
-    gpu_memory_free(d->memory);
-    free(d->bytes);
-}
-
-/* Reads the output back. Only elements may have changed, and after a call that succeeded all have.
- * */
-static double *read_back(struct on_device *d, bool written, const char *name, int64_t *n)
-{
-    struct fa_error error = {FA_OK, ""};
-    size_t all = d->size + 2 * GUARD, bytes = fa_dtype_bytes(d->view.dtype), at = 0;
-    unsigned char *after = malloc(all), none[8];
-    double *values = malloc((d->size / bytes + 1) * sizeof *values);
-    assert_true(after && values);
-    memset(none, unwritten, sizeof none);
-    must(gpu_memory_download(after, d->memory, all, &error), &error);
-    EACH_ELEMENT(&d->view, b, h, r, c)
-    {
-        unsigned char *before = element(d, b, h, r, c), *now = after + (before - d->bytes);
-        if (written == (memcmp(now, none, bytes) == 0))
-            fail_msg("%s: element %zu %s", name, at,
-                     written ? "was not written" : "was written by a call that was refused");
-        values[at++] = fa_dtype_get(d->view.dtype, now, 0);
-        memcpy(before, now, bytes); /* what still differs below is no element */
-    }
-    if (memcmp(after, d->bytes, all) != 0)
-        fail_msg("%s: bytes between or around the elements were written", name);
-    free(after);
-    *n = (int64_t)at;
+    must(fa_shape_elements(tensor->shape, n, NULL), NULL);
+    double *values = malloc((size_t)(*n + 1) * sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < *n; i++)
+        values[i] = fa_dtype_get(tensor->dtype, tensor->data, i);
     return values;
-}
-
-static unsigned char *upload_blocks(const struct fa_block_mask *blocks)
-{
-    struct fa_error error = {FA_OK, ""};
-    unsigned char *memory = NULL;
-    size_t n = (size_t)(blocks->rows * blocks->columns);
-    must(gpu_memory_take(n, (void **)&memory, &error), &error);
-    must(gpu_memory_upload(memory, blocks->visit, n, &error), &error);
-    return memory;
 }
 
 enum fa_status cuda_pass_run(const struct cuda_pass *pass, const struct attention_case *attention,
                              struct forward_result *result, struct fa_error *error)
 {
-    struct fa_problem p = attention->problem;
-    const int64_t o_shape[4] = {p.batch, p.heads, p.nq, p.dv};
-    const int64_t lse_shape[4] = {p.batch, p.heads, p.nq, 1};
-    struct on_device q = upload(p.dtype, attention->q.shape, pass->layout, &attention->q);
-    struct on_device k = upload(p.dtype, attention->k.shape, pass->layout, &attention->k);
-    struct on_device v = upload(p.dtype, attention->v.shape, pass->layout, &attention->v);
-    struct on_device o = upload(p.dtype, o_shape, pass->layout, NULL);
-    struct on_device lse = upload(FA_F32, lse_shape, FORWARD_BHSD, NULL);
-    struct gpu_forward tensors = {q.tensor, k.tensor, v.tensor, o.tensor, lse.tensor};
-    struct gpu_options options = {0};
-    struct fa_block_mask blocks;
-    unsigned char *visit = NULL;
-    int64_t bytes = 0;
-    if (p.blocks) {
-        blocks = *p.blocks;
-        blocks.visit = visit = upload_blocks(p.blocks);
-        options.blocks = &blocks;
-        p.blocks = NULL;
-    }
-    if (pass->without_lse)
-        tensors.lse.data = NULL;
-    enum fa_status status = pass->rung->workspace_bytes(&p, false, &bytes, error);
-    if (status == FA_OK) {
-        must(gpu_memory_take((size_t)bytes, &options.workspace, error), error);
-        must(gpu_memory_fill(options.workspace, unwritten, (size_t)bytes, error), error);
-        status = pass->rung->forward(&p, &tensors, &options, error);
-    }
-    if (status == FA_OK)
-        must(gpu_wait(error), error);
-    struct forward_result r = {0};
-    r.o = read_back(&o, status == FA_OK, "O", &r.n_o);
-    r.lse = read_back(&lse, status == FA_OK && !pass->without_lse, "LSE", &r.n_lse);
-    if (status == FA_OK)
-        *result = r;
-    else
-        forward_result_free(&r);
-    gpu_memory_free(options.workspace);
-    gpu_memory_free(visit);
-    release(&q);
-    release(&k);
-    release(&v);
-    release(&o);
-    release(&lse);
-    return status;
+    struct gpu_guarded_call call = call_of(pass->rung, pass->layout, attention);
+    struct gpu_guarded_seen seen;
+    struct fa_tensor o, lse;
+    call.without_lse = pass->without_lse;
+    enum fa_status status = gpu_guarded_forward(&call, &o, &lse, &seen, error);
+    if (must_be_clean(status, &seen, error) != FA_OK)
+        return status;
+    memset(result, 0, sizeof *result);
+    result->o = values_of(&o, &result->n_o);
+    if (!pass->without_lse)
+        result->lse = values_of(&lse, &result->n_lse);
+    fa_tensor_free(&o);
+    fa_tensor_free(&lse);
+    return FA_OK;
 }
 
 /* Tiles as the rungs have them, for the budget. */
@@ -209,16 +110,6 @@ bool cuda_pass_check(const struct cuda_pass *pass, const struct attention_case *
     return true;
 }
 
-/* The device's values as a contiguous tensor in double. */
-static struct fa_tensor values_of(struct on_device *d, bool written, const char *name)
-{
-    int64_t n;
-    double *values = read_back(d, written, name, &n);
-    struct fa_tensor tensor = fa_tensor_view(FA_F64, d->view.shape, values);
-    tensor.memory = values;
-    return tensor;
-}
-
 static void check_gradients(const struct attention_case *attention, const struct fa_tensor *dout,
                             const struct fa_tensor gradients[3], const char *label)
 {
@@ -237,74 +128,33 @@ static void check_gradients(const struct attention_case *attention, const struct
 bool cuda_backward_check(const struct gpu_rung *rung, enum forward_layout layout,
                          const struct attention_case *attention, const char *label)
 {
-    struct fa_problem p = attention->problem;
+    struct gpu_guarded_call call = call_of(rung, layout, attention);
+    struct gpu_guarded_seen seen;
     struct fa_error error = {FA_OK, ""};
-    struct fa_tensor dout;
-    struct gpu_options options = {0};
-    struct fa_block_mask blocks;
-    int64_t bytes = 0;
+    struct fa_tensor o, lse, dout, gradients[3];
     if (!rung->backward)
         return false;
-    must(fa_tensor_create(&dout, p.dtype, attention->o.shape, &error), &error);
-    fa_profile_fill_dout(5, &p, &dout);
-    struct fa_tensor o, lse;
-    must(fa_tensor_create(&o, p.dtype, attention->o.shape, &error), &error);
-    must(fa_tensor_create(&lse, FA_F32, attention->lse.shape, &error), &error);
+    must(fa_tensor_create(&dout, attention->problem.dtype, attention->o.shape, &error), &error);
+    fa_profile_fill_dout(5, &attention->problem, &dout);
     /* The rung's own O and LSE: P is formed again from the same rounded scores. */
-    const struct cuda_pass pass = {rung, layout, false};
-    struct forward_result result;
-    must(cuda_pass_run(&pass, attention, &result, &error), &error);
-    for (int64_t i = 0; i < result.n_o; i++)
-        fa_dtype_set(p.dtype, o.data, i, result.o[i]);
-    for (int64_t i = 0; i < result.n_lse; i++)
-        fa_dtype_set(FA_F32, lse.data, i, result.lse[i]);
-    forward_result_free(&result);
-    struct on_device all[] = {
-        upload(p.dtype, attention->q.shape, layout, &attention->q),
-        upload(p.dtype, attention->k.shape, layout, &attention->k),
-        upload(p.dtype, attention->v.shape, layout, &attention->v),
-        upload(p.dtype, o.shape, layout, &o),
-        upload(FA_F32, lse.shape, FORWARD_BHSD, &lse),
-        upload(p.dtype, dout.shape, layout, &dout),
-        upload(p.dtype, attention->q.shape, layout, NULL),
-        upload(p.dtype, attention->k.shape, layout, NULL),
-        upload(p.dtype, attention->v.shape, layout, NULL),
-    };
-    const struct gpu_backward tensors = {all[0].tensor, all[1].tensor, all[2].tensor,
-                                         all[3].tensor, all[4].tensor, all[5].tensor,
-                                         all[6].tensor, all[7].tensor, all[8].tensor};
-    unsigned char *visit = NULL;
-    if (p.blocks) {
-        blocks = *p.blocks;
-        blocks.visit = visit = upload_blocks(p.blocks);
-        options.blocks = &blocks;
-        p.blocks = NULL;
+    enum fa_status status = gpu_guarded_forward(&call, &o, &lse, &seen, &error);
+    bool taken = must_be_clean(status, &seen, &error) == FA_OK;
+    for (int mode = 0; taken && mode < 2; mode++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s%s, %s", rung->name, mode ? ", deterministic" : "", label);
+        call.deterministic = mode == 1;
+        status = gpu_guarded_backward(&call, &o, &lse, &dout, gradients, &seen, &error);
+        must(must_be_clean(status, &seen, &error), &error);
+        check_gradients(attention, &dout, gradients, name);
+        for (int i = 0; i < 3; i++)
+            fa_tensor_free(&gradients[i]);
     }
-    enum fa_status status = rung->workspace_bytes(&p, true, &bytes, &error);
-    if (status == FA_OK) {
-        must(gpu_memory_take((size_t)bytes, &options.workspace, &error), &error);
-        must(gpu_memory_fill(options.workspace, unwritten, (size_t)bytes, &error), &error);
-        status = rung->backward(&p, &tensors, &options, &error);
+    if (taken) {
+        fa_tensor_free(&o);
+        fa_tensor_free(&lse);
     }
-    if (status != FA_UNSUPPORTED)
-        must(status, &error);
-    must(gpu_wait(&error), &error);
-    struct fa_tensor gradients[3];
-    static const char *const names[] = {"dQ", "dK", "dV"};
-    for (int i = 0; i < 3; i++)
-        gradients[i] = values_of(&all[6 + i], status == FA_OK, names[i]);
-    if (status == FA_OK)
-        check_gradients(attention, &dout, gradients, label);
-    for (int i = 0; i < 3; i++)
-        free(gradients[i].memory);
-    for (int i = 0; i < 9; i++)
-        release(&all[i]);
-    gpu_memory_free(options.workspace);
-    gpu_memory_free(visit);
     fa_tensor_free(&dout);
-    fa_tensor_free(&o);
-    fa_tensor_free(&lse);
-    return status == FA_OK;
+    return taken;
 }
 
 int cuda_check_rungs(const struct attention_case *attention, enum forward_layout layout,

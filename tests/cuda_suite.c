@@ -75,6 +75,7 @@ static const struct shape shapes[] = {
     {5, 1, 1, 1, 1, 1, 1, FA_CAUSAL_NONE, -1, -1, 0, 0, 0},
     {1, 2, 1, 150, 140, 64, 64, FA_CAUSAL_BOTTOM_RIGHT, -1, -1, 0, 0, 0},
     {1, 2, 1, 140, 150, 128, 128, FA_CAUSAL_NONE, -1, -1, 0, 0, 0},
+    {1, 2, 1, 75, 70, 256, 256, FA_CAUSAL_BOTTOM_RIGHT, -1, -1, 0, 0, 0},
 };
 
 static const struct shape large_shapes[] = {
@@ -135,6 +136,8 @@ static int check_shape(const struct shape *s, enum fa_dtype dtype, int at)
         fa_tensor_set(&attention.v, 0, 0, s->nk - 2, s->dv - 1, INFINITY);
         fa_tensor_set(&attention.k, 0, 0, s->nk - 1, 0, NAN);
         forward_case_answer(&attention);
+        for (int i = 0; i < gpu_rung_count; i++)
+            cuda_backward_check(gpu_rungs[i], (enum forward_layout)(at % 3), &attention, label);
     }
     int forward = cuda_check_rungs(&attention, (enum forward_layout)(at % 3), label);
     assert_true(forward > 0); /* flash2 takes all of them */

@@ -133,7 +133,9 @@ struct sim_verdict fault_sample_judge(const struct fault_sample *sample)
         .dout = sample->dout.data ? &sample->dout : NULL,
         .br = sample->br,
         .bc = sample->bc,
+        .error_factor = 1,
         .error_factor_dq = 1,
+        .error_factor_dkv = 1,
     };
     struct sim_verdict verdict;
     struct fa_error error = {FA_OK, ""};

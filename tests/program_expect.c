@@ -86,8 +86,8 @@ void program_expect_refusal(const struct program_refusal *refusal)
     const char *from = refusal->text;
     size_t length = 0;
     /* The command, if it is one, stands before the message. */
-    static const char *const commands[] = {"count", "run", "generate", "completion",
-                                           "precision"};
+    static const char *const commands[] = {"bench",    "check",      "count",    "run",
+                                           "generate", "completion", "precision"};
     char prefix[64] = "flashlab: ";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strncmp(refusal->line, commands[i], strlen(commands[i])) == 0)

@@ -22,6 +22,12 @@ extern char **environ;
 enum { ARGUMENTS_MAX = 64, PATHS = 8 };
 
 static char folder[256];
+static const char *program = FLASHLAB_PROGRAM;
+
+void program_use(const char *path)
+{
+    program = path ? path : FLASHLAB_PROGRAM;
+}
 
 const char *program_folder(void)
 {
@@ -93,7 +99,7 @@ struct program_run program_run_argv(char *const *argv, const char *stdout_path)
     sigset_t interrupts;
     pid_t process;
     int waited;
-    char *words[ARGUMENTS_MAX + 2] = {(char *)(uintptr_t)FLASHLAB_PROGRAM};
+    char *words[ARGUMENTS_MAX + 2] = {(char *)(uintptr_t)program};
     const char *out = program_path("stdout"), *err = program_path("stderr");
     for (int i = 0; argv[i]; i++) {
         assert_true(i < ARGUMENTS_MAX);
@@ -109,8 +115,7 @@ struct program_run program_run_argv(char *const *argv, const char *stdout_path)
     sigaddset(&interrupts, SIGINT);
     posix_spawnattr_setsigdefault(&attributes, &interrupts);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    assert_int_equal(posix_spawn(&process, FLASHLAB_PROGRAM, &files, &attributes, words, environ),
-                     0);
+    assert_int_equal(posix_spawn(&process, program, &files, &attributes, words, environ), 0);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     assert_int_equal(waitpid(process, &waited, 0), process);

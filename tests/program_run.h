@@ -12,6 +12,10 @@ struct program_run {
     char *err;
 };
 
+/* From now on another program is run, as FLASHLAB_SHIM_PROGRAM (the same with the kernels on the
+ * CPU; "" where there is none). NULL: FLASHLAB_PROGRAM again. */
+void program_use(const char *path);
+
 /* Runs FLASHLAB_PROGRAM with the arguments (NULL ends them), standard input empty. Fails the test
  * if it can't be started. Free with program_run_free. */
 struct program_run program_run(const char *argument, ...);

@@ -200,7 +200,7 @@ static void test_completion(void **state)
     char *argv[] = {(char *)"completion", (char *)"bash", NULL};
     struct program_run run = program_run_argv(argv, program_path("flashlab.bash"));
     program_run_free(&run);
-    expect_completion("flashlab cou", 1, "count\n");
+    expect_completion("flashlab cou", 1, "count counters\n");
     expect_completion("flashlab count --kv", 2, "--kv-heads\n");
     expect_completion("flashlab count --dtype b", 3, "bf16\n");
     expect_completion("flashlab run --profile o", 3, "outliers\n");

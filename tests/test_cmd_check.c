@@ -218,26 +218,37 @@ static void words_and_pictures(void **state)
     free(png);
 }
 
+/* The array of 168 elements again, as the bits of bf16 in integers of the type ("<i2", "<u2"). */
+static void write_bits(const char *name, const char *type)
+{
+    char bytes[128 + 2 * 21 * 2 * 4], *header;
+    struct fa_npy array = program_read_array(name);
+    for (int64_t e = 0; e < 168; e++) {
+        uint16_t bits = fa_bf16_from_f64(((double *)array.data)[e]);
+        bytes[128 + 2 * e] = (char)(bits & 255);
+        bytes[129 + 2 * e] = (char)(bits >> 8);
+    }
+    write_back(name, &array, FA_F32);
+    header = program_read_file(program_path(name), NULL);
+    memcpy(bytes, header, 128);
+    free(header);
+    memcpy(strstr(bytes + 10, "<f4"), type, 3);
+    FILE *file = fopen(program_path(name), "wb");
+    assert_int_equal(fwrite(bytes, 1, 128 + 336, file), 128 + 336);
+    fclose(file);
+    fa_npy_free(&array);
+}
+
 /* bf16 as its bits, which is how PyTorch's tensors come into NumPy; LSE by heads in bshd. */
 static void formats_of_files(void **state)
 {
     (void)state;
-    char bytes[128 + 2 * 21 * 2 * 4], *header;
     program_run_fine("generate --out @bits --n 21 --d 4 --heads 2 --layout bshd --dtype bf16");
-    struct fa_npy o = program_read_array("bits/o.npy"), lse = program_read_array("bits/lse.npy");
-    for (int64_t e = 0; e < 168; e++) {
-        uint16_t bits = fa_bf16_from_f64(((double *)o.data)[e]);
-        bytes[128 + 2 * e] = (char)(bits & 255);
-        bytes[129 + 2 * e] = (char)(bits >> 8);
-    }
-    write_back("bits/o.npy", &o, FA_F32);
-    header = program_read_file(program_path("bits/o.npy"), NULL);
-    memcpy(bytes, header, 128);
-    free(header);
-    memcpy(strstr(bytes + 10, "<f4"), "<i2", 3);
-    FILE *file = fopen(program_path("bits/o.npy"), "wb");
-    assert_int_equal(fwrite(bytes, 1, 128 + 336, file), 128 + 336);
-    fclose(file);
+    struct fa_npy lse = program_read_array("bits/lse.npy");
+    write_bits("bits/o.npy", "<i2");
+    expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none", NULL);
+    write_bits("bits/q.npy", "<u2");
+    write_bits("bits/v.npy", "<u2");
     expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none", NULL);
     double turned[42];
     for (int64_t e = 0; e < 42; e++)
@@ -246,13 +257,28 @@ static void formats_of_files(void **state)
     lse.shape[1] = 2;
     lse.shape[2] = 21;
     write_back("bits/lse.npy", &lse, FA_F32);
-    fa_npy_free(&o);
     fa_npy_free(&lse);
     struct program_run run = program_run_line("check --theirs @bits --layout bshd --dtype bf16");
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "lse.npy is taken as [batch, heads, seq]"));
     assert_non_null(strstr(run.out, "o.npy bf16, lse.npy f32"));
     program_run_free(&run);
+    /* Bits are no numbers: in another format they mean nothing. */
+    run = program_run_line("check --theirs @bits --layout bshd --dtype f32");
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "/bits/q.npy: integers of 16 bits: expected floats"));
+    program_run_free(&run);
+}
+
+/* Each head of a group adds to dK and dV, and in 16 bits they are rounded there: sqrt(64) times. */
+static void groups_have_a_budget(void **state)
+{
+    (void)state;
+    program_run_fine("generate --out @group --n 40 --d 8 --heads 64 --kv-heads 1 --pass both "
+                     "--dtype bf16");
+    program_run_fine("run --in @group --out @group --pass both --check none --dtype bf16 "
+                     "--tiles 16x16");
+    expect_fault("check --theirs @group --dtype bf16 --tiles 16x16 --format json", "none", NULL);
 }
 
 /* Exit status 2 and one line, in text and in JSON; `text` is all of it or its beginning. */
@@ -278,7 +304,13 @@ static void refusals(void **state)
     static const struct {
         const char *line, *code, *text;
     } refused[] = {
-        {"check", "bad_argument", "--theirs: expected the folder of q.npy, k.npy, v.npy and o.npy"},
+        {"check --n 5", "bad_argument",
+         "--n: expected --theirs with it; the ladder has its own cases"},
+        {"check --tiles 64x64 --rung flash2", "bad_argument", "--tiles: expected --theirs with it"},
+        {"check --theirs @whole --rung flash2", "bad_argument",
+         "--theirs and --rung: expected only one of them"},
+        {"check --theirs @whole --golden @whole", "bad_argument",
+         "--theirs and --golden: expected only one of them"},
         {"check --theirs @nothing", "io", "/nothing/q.npy: "},
         {"check --theirs @part", "io", "/part/o.npy: "},
         {"check --theirs @turned", "bad_file",
@@ -366,8 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_results),    cmocka_unit_test(faults_by_name),
         cmocka_unit_test(tiles_are_used),   cmocka_unit_test(words_and_pictures),
-        cmocka_unit_test(formats_of_files), cmocka_unit_test(refusals),
-        cmocka_unit_test(the_schema),
+        cmocka_unit_test(formats_of_files), cmocka_unit_test(groups_have_a_budget),
+        cmocka_unit_test(refusals),         cmocka_unit_test(the_schema),
     };
     return cmocka_run_group_tests(tests, NULL, remove_folder);
 }

@@ -361,7 +361,7 @@ static void test_header_end(void **state)
 static void test_bad_types(void **state)
 {
     (void)state;
-    static const char *const types[] = {"|O",  "<c8", "<f16", "<U4", "<M8", "|S4", "<V2", "=f4",
+    static const char *const types[] = {"|O",  "<c8", "<f16", "<U4", "<M8", "|S4", "<V3", "=f4",
                                         "|f4", "f4",  "<f1",  "<f3", "<i3", "<b2", "<",   "<f"};
     char dict[128], quoted[16];
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -372,6 +372,8 @@ static void test_bad_types(void **state)
     }
     refuse_dict("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}", FA_F32,
                 FA_BAD_FILE, "structures", "expected one of");
+    refuse_dict("{'descr': '<V2', 'fortran_order': False, 'shape': (4,)}", FA_F32, FA_BAD_FILE,
+                "'<V2', which NumPy makes of bf16", "x.astype('f4')");
 }
 
 static void test_sizes(void **state)

@@ -7,13 +7,20 @@
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
-#include "reference/algorithm.h"
+#include "simulator/cli/bench_gpu.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum { BENCH_ROWS = 64, BENCH_ROUNDS = 99 };
+
+/* What the command line sets. `bench gpu` has options of its own, and a module: bench_gpu.h. */
+struct bench_options {
+    struct cli_options base;
+    int64_t rounds, threads;
+    struct bench_gpu_options gpu;
+};
 
 struct bench_row {
     char bench[16];   /* "attention" */

@@ -128,6 +128,18 @@ static enum fa_status take(struct cli_check *check, enum sim_output which, const
     return FA_OK;
 }
 
+/* Integers are taken where they are the bits of the dtype. */
+static enum fa_status refuse_integers(const char *path, int integer_bytes, bool bits,
+                                      struct fa_error *error)
+{
+    if (integer_bytes == 0 || (integer_bytes == 2 && bits))
+        return FA_OK;
+    return fa_fail(error, FA_BAD_FILE,
+                   "%s: integers of %d bits: expected floats (or, with --dtype f16 or bf16, "
+                   "their bits as integers of 16)",
+                   path, 8 * integer_bytes);
+}
+
 static enum fa_status read_output(struct cli_check *check, enum sim_output which,
                                   struct fa_error *error)
 {
@@ -143,12 +155,10 @@ static enum fa_status read_output(struct cli_check *check, enum sim_output which
     if (!make_path(check, cli_output_files[which], path))
         return fa_fail(error, FA_BAD_ARGUMENT, "--theirs: expected a path of less than 4096 bytes");
     find_stored(path, check->stored[which], &integer_bytes);
-    if (integer_bytes > 0 && (integer_bytes != 2 || !narrow || which == SIM_OUT_LSE))
-        return fa_fail(error, FA_BAD_FILE,
-                       "%s: integers of %d bits: expected floats (or, with --dtype f16 or bf16, "
-                       "their bits as integers of 16)",
-                       path, 8 * integer_bytes);
-    enum fa_status status = fa_npy_read(path, FA_F64, &array, error);
+    enum fa_status status =
+        refuse_integers(path, integer_bytes, narrow && which != SIM_OUT_LSE, error);
+    if (status == FA_OK)
+        status = fa_npy_read(path, FA_F64, &array, error);
     if (status != FA_OK)
         return status;
     if (integer_bytes == 2) {
@@ -161,13 +171,47 @@ static enum fa_status read_output(struct cli_check *check, enum sim_output which
     return status;
 }
 
+/* An input whose file holds bits: inputs.c, which takes integers for numbers, read those. */
+static enum fa_status read_input_bits(struct cli_check *check, const char *name,
+                                      const struct fa_tensor *tensor, char stored[8],
+                                      struct fa_error *error)
+{
+    enum fa_dtype dtype = check->inputs.problem.dtype;
+    bool narrow = dtype == FA_F16 || dtype == FA_BF16;
+    char path[PATH_BYTES];
+    int integer_bytes = 0;
+    int64_t n = 0;
+    struct fa_npy array;
+    if (!tensor->data || !make_path(check, name, path))
+        return FA_OK;
+    find_stored(path, stored, &integer_bytes);
+    enum fa_status status = refuse_integers(path, integer_bytes, narrow, error);
+    if (status != FA_OK || integer_bytes == 0)
+        return status;
+    status = fa_shape_elements(tensor->shape, &n, error);
+    if (status == FA_OK)
+        status = fa_npy_read(path, FA_F64, &array, error);
+    if (status != FA_OK)
+        return status;
+    read_bits(&array, dtype);
+    /* Both are in the file's order. */
+    for (int64_t i = 0; i < n; i++)
+        fa_dtype_set(dtype, tensor->data, i, ((const double *)array.data)[i]);
+    fa_npy_free(&array);
+    snprintf(stored, 8, "%s", fa_dtype_name(dtype));
+    return FA_OK;
+}
+
 enum fa_status cli_check_read(struct cli_check *check, struct fa_error *error)
 {
-    char path[PATH_BYTES];
-    int integer_bytes;
+    const struct cli_inputs *inputs = &check->inputs;
+    const struct fa_tensor *const tensors[] = {&inputs->q, &inputs->k, &inputs->v, &inputs->dout};
+    static const char *const names[] = {"q", "k", "v", "do"};
+    char other[8];
     enum fa_status status = FA_OK;
-    if (make_path(check, "q", path))
-        find_stored(path, check->inputs_stored, &integer_bytes);
+    for (int i = 0; i < 4 && status == FA_OK; i++)
+        status =
+            read_input_bits(check, names[i], tensors[i], i ? other : check->inputs_stored, error);
     for (int i = 0; i < SIM_OUTPUTS && status == FA_OK; i++) {
         bool judged = i == SIM_OUT_O || i == SIM_OUT_LSE || check->backward;
         if (judged && (i == SIM_OUT_O || cli_check_has(check, cli_output_files[i])))

@@ -34,7 +34,7 @@ bool cli_check_has(const struct cli_check *check, const char *name);
 /*
  * Reads o.npy, and what there is of lse.npy and, where gradients are judged, dq.npy, dk.npy and
  * dv.npy: in the rank of q.npy, any float format; 16-bit integers are the bits of f16 or bf16 where
- * that is the dtype. inputs must be open.
+ * that is the dtype, in the inputs too, which are read again then. inputs must be open.
  * Errors: those of fa_npy_read; FA_BAD_FILE for another shape, FA_BAD_ARGUMENT for a backward pass
  * without any gradient.
  */

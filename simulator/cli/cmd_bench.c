@@ -9,11 +9,6 @@
 #include "simulator/cli/options.h"
 #include "simulator/cli/progress.h"
 
-struct bench_options {
-    struct cli_options base;
-    int64_t rounds, threads;
-};
-
 static const struct cli_option options[] = {
     {.name = "rounds",
      .value = "N",
@@ -31,7 +26,8 @@ static const struct cli_option options[] = {
      .max = 1024},
 };
 static const struct cli_group group = CLI_GROUP("Measurement", options);
-static const struct cli_group *const groups[] = {&group, &cli_format_group, NULL};
+static const struct cli_group *const groups[] = {&group, &bench_gpu_group, &cli_format_group,
+                                                 NULL};
 
 static const struct {
     const char *name;
@@ -169,9 +165,23 @@ static bool chosen(const char *which, int b)
     return strcmp(which, "all") == 0 || strcmp(which, benches[b].name) == 0;
 }
 
+/* Options of another measurement than the one that was asked for would be passed over. */
+static enum fa_status check_options(const struct bench_options *given, bool gpu,
+                                    struct fa_error *error)
+{
+    const struct cli_group *other = gpu ? &group : &bench_gpu_group;
+    for (int i = 0; i < other->n_options; i++)
+        if (cli_given(&given->base, other->options[i].name))
+            return fa_fail(error, FA_BAD_ARGUMENT,
+                           gpu ? "--%s: not an option of `flashlab bench gpu`, which has --repeats"
+                               : "--%s: an option of `flashlab bench gpu` alone",
+                           other->options[i].name);
+    return FA_OK;
+}
+
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-    struct bench_options given = {.rounds = 7, .threads = 2};
+    struct bench_options given = {.rounds = 7, .threads = 2, .gpu = bench_gpu_defaults};
     struct cli_progress progress;
     struct bench *bench;
     struct fa_error error;
@@ -181,11 +191,16 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!cli_begin(command, argc, argv, &given.base, &exit_status))
         return exit_status;
     const char *which = given.base.n_operands ? given.base.operands[0] : "all";
+    const bool gpu = strcmp(which, "gpu") == 0;
+    if (check_options(&given, gpu, &error) != FA_OK)
+        return cli_fail(command, given.base.format, &error);
+    if (gpu)
+        return bench_gpu_run(command, &given.gpu, given.base.format);
     for (int b = 0; b < BENCHES; b++)
         n += chosen(which, b);
     if (n == 0) {
         fa_fail(&error, FA_BAD_ARGUMENT,
-                "'%s': expected attention, count, trace, memory, view or all", which);
+                "'%s': expected attention, count, trace, memory, view, all or gpu", which);
         return cli_fail(command, given.base.format, &error);
     }
     free_the_peer();
@@ -219,13 +234,17 @@ static int run(const struct cli_command *command, int argc, char **argv)
 extern const struct cli_command cli_bench;
 const struct cli_command cli_bench = {
     .name = "bench",
-    .summary = "measure this program's speed, with a BLAS as the peer",
-    .operands = "attention|count|trace|memory|view|all",
+    .summary = "measure this program's speed, and the kernels' on a GPU",
+    .operands = "attention|count|trace|memory|view|all|gpu",
     .operands_min = 0,
     .operands_max = 1,
     .about = "Times flash2 on the CPU against OpenBLAS, a counted tile, a traced event, the memory of a\n"
-             "long run, and the visualizer's frames. Medians and ranges of several rounds, entries in turn.",
-    .examples = "  flashlab bench attention\n  flashlab bench count --rounds 3",
+             "long run, and the visualizer's frames. Medians and ranges of several rounds, entries in turn.\n"
+             "gpu, which all leaves out: verifies the kernels on this machine's GPU, times them, and lays\n"
+             "beside each time what the counted bytes and the device's measured ceilings predict.",
+    .examples = "  flashlab bench attention\n  flashlab bench count --rounds 3\n"
+                "  flashlab bench gpu --causal --n 1K,4K,16K --plot ladder.svg\n"
+                "  flashlab bench gpu --rungs flash2,mma --backward --hot",
     .groups = groups,
     .run = run,
 };

@@ -7,12 +7,12 @@
 
 extern const struct cli_command cli_count, cli_run, cli_generate, cli_sweep, cli_trace,
     cli_machines, cli_tour, cli_view, cli_lesson, cli_paper, cli_precision, cli_bench,
-    cli_check_command, cli_completion;
+    cli_check_command, cli_counters, cli_completion;
 
 const struct cli_command *const cli_commands[] = {
     &cli_tour,          &cli_view,  &cli_lesson, &cli_count,    &cli_run,   &cli_generate,
     &cli_check_command, &cli_sweep, &cli_trace,  &cli_machines, &cli_paper, &cli_precision,
-    &cli_bench,         &cli_completion, NULL,
+    &cli_counters,      &cli_bench, &cli_completion, NULL,
 };
 
 static char *command_line;

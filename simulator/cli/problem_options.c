@@ -260,6 +260,9 @@ const struct cli_group cli_problem_group = CLI_GROUP("Problem", problem_options)
 /* What describes a problem whatever runs on it: all but --algorithm. */
 const struct cli_group cli_shape_group = {
     "Problem", problem_options + 1, (int)(sizeof problem_options / sizeof *problem_options) - 1};
+/* And where the command says in its own words which pass is meant. */
+const struct cli_group cli_sizes_group = {
+    "Problem", problem_options + 2, (int)(sizeof problem_options / sizeof *problem_options) - 2};
 const struct cli_group cli_machine_group = CLI_GROUP("Machine", machine_options);
 const struct cli_group cli_input_group = CLI_GROUP("Inputs", input_options);
 /* What is left of the inputs where no file is read: all but the first. */

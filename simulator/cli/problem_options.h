@@ -68,6 +68,7 @@ extern const struct cli_problem cli_problem_defaults;
 
 extern const struct cli_group cli_problem_group; /* --algorithm ... --dtype --pass */
 extern const struct cli_group cli_shape_group;   /* the same without --algorithm */
+extern const struct cli_group cli_sizes_group;   /* and without --pass */
 extern const struct cli_group cli_sparse_group;  /* --dropout... --block-mask --block-pattern */
 extern const struct cli_group cli_machine_group; /* --machine --sram --tiles */
 extern const struct cli_group cli_input_group;   /* --in --layout --seed --profile */

@@ -1,0 +1,62 @@
+/*
+ * What a kernel's time is held against: the rates that this device reaches in kernels that do one
+ * thing, and the clock of its multiprocessors.
+ *
+ * A launch of a ceiling does a fixed amount of work, on the default stream, and returns. Whoever
+ * asks times it as he times an attention kernel, in the same process and by the same protocol, so
+ * that both meet the same power limit. What is measured is a kernel of this file, no data sheet: a
+ * better kernel may pass it.
+ */
+#ifndef CUDA_PEAK_H
+#define CUDA_PEAK_H
+
+#include "cuda/gpu_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum gpu_ceiling {
+    GPU_CEILING_MATRIX, /* FLOPs of 16-bit products on tensor cores, summed in f32 */
+    GPU_CEILING_FMA,    /* FLOPs of f32 fused multiply-adds on CUDA cores, two each */
+    GPU_CEILING_EXP,    /* exponentials of the special function units */
+    GPU_CEILING_L2,     /* bytes from L2 into the multiprocessors */
+    GPU_CEILING_COPY,   /* bytes of device memory, read and written */
+    GPU_CEILINGS
+};
+
+GPU_API const char *gpu_ceiling_name(enum gpu_ceiling which); /* "matrix", "fma", ... */
+
+/* In half a sentence, what a launch does on this device. */
+GPU_API const char *gpu_ceiling_words(enum gpu_ceiling which, const struct gpu_device *device);
+
+/* Scratch that every ceiling gets: 16 times L2, at least 4 MiB. */
+GPU_API int64_t gpu_ceiling_bytes(const struct gpu_device *device);
+
+/*
+ * One launch. scratch: gpu_ceiling_bytes of device memory, aligned to 256; its first 256 KiB are
+ * the products' operands in the dtype (random normal numbers: zeros take less power), the rest are
+ * any bytes. *work: FLOPs, exponentials or bytes of the launch.
+ * Errors: FA_UNSUPPORTED for products in f32 or f64 (FMA is their ceiling) and on a device without
+ * tensor cores; those of a launch.
+ */
+GPU_API enum fa_status gpu_ceiling_launch(enum gpu_ceiling which, enum fa_dtype dtype,
+                                          const struct gpu_device *device, void *scratch,
+                                          double *work, struct fa_error *error);
+
+/*
+ * The clock of a multiprocessor while it works. A probe is a kernel of 10 us, launched right behind
+ * the kernels in question on the default stream, that counts cycles and nanoseconds; the clock
+ * follows the load within milliseconds, so probes stand between launches, and nobody waits before.
+ * counts: 16 bytes of device memory to which each probe adds, cleared by the caller. The reading
+ * waits; it is in GHz over all probes since.
+ * Errors: FA_UNSUPPORTED where a kernel has no clock (the shim).
+ */
+GPU_API enum fa_status gpu_clock_probe(void *counts, struct fa_error *error);
+GPU_API enum fa_status gpu_clock_read(const void *counts, double *gigahertz,
+                                      struct fa_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

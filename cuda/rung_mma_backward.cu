@@ -1,0 +1,686 @@
+/*
+ * mma-bwd: the backward pass on tensor cores.
+ *
+ * Idea. One kernel of five products in place of flash2-bwd's two kernels and seven. A block holds
+ * 128 keys, a warp 16 of them, and walks over the queries. S and dP are computed turned over, keys
+ * as rows: then P^T and dS^T lie in the accumulators as the products dV += P^T dO and dK += dS^T Q
+ * take their left operands, and only dS goes through shared memory, for dQ. dQ belongs to nobody:
+ * each block adds its share to sums in f32 by reductions, whose order changes its last bits from
+ * run to run. On request a second kernel computes dQ from scores of its own, one owner a query:
+ * seven products again, and the same bits each time.
+ *
+ * Predicted traffic of a head, elements: first 2 Nq d read, for delta, and 2 Nq written (4 bytes
+ * each, LSE and delta); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, Nk 2 d written and Tc Nq d added (4
+ * bytes); then Nq d read (4 bytes) and written; Bc = 128, Tc of the visited tiles under a mask.
+ * Limits: as mma, its workspace, and 131 KiB (d = 64) or 145 KiB of shared memory a block.
+ */
+#include "cuda/gradient_pairs.cuh"
+
+/*
+ * A warp owns 16 keys, and a step takes ROWS queries, of which a warp takes CHUNK at a time: 16 x
+ * CHUNK scores and as many dP are in registers at once. A block owns the first or second OUT
+ * columns of its keys' gradients, since no more fit in registers. For dQ the warps share ROWS x OUT
+ * out as tiles of 32 x 32, DQ_ACROSS of them side by side.
+ */
+template <int D, bool EXTRAS = false> struct gradient {
+    static constexpr int OUT = D < 128 ? D : 128, PARTS = D / OUT;
+    static constexpr int WARPS = D <= 128 ? 8 : 4, THREADS = 32 * WARPS, KEYS = 16 * WARPS;
+    static constexpr int ROWS = 8192 / D, DQ_ACROSS = OUT / 32;
+    static constexpr int CHUNK = D == 256 || (D == 128 && EXTRAS) ? 32 : 64;
+    static_assert(ROWS / 32 * DQ_ACROSS == WARPS, "a tile of dQ for each warp");
+    using L = swizzled<D>;
+    using S = swizzled<ROWS>;
+    /* Shared memory, in bytes:   K, V           KEYS x D elements each
+     *                            Q, dO, twice   ROWS x D each
+     *                            dS^T           KEYS x ROWS
+     *                            LSE and delta, twice   ROWS x 8 bytes */
+    static constexpr int HELD = KEYS * D, PASSING = ROWS * D, DS = KEYS * ROWS;
+    static constexpr int BYTES = 2 * (2 * HELD + 4 * PASSING + DS) + 2 * ROWS * 8;
+    static int64_t padded(int64_t nq)
+    {
+        return (nq + ROWS - 1) / ROWS * ROWS;
+    }
+};
+
+/* What lies in the workspace, beside the problem. */
+struct gradient_space {
+    float2 *stats; /* of each head's rows, padded: LSE log2 e and delta; 0 in the padding */
+    float *dq;     /* tile after tile, as the accumulators lie; NULL in the deterministic mode */
+    int64_t rows;  /* of a head, padded */
+};
+
+/* A warp owns a row. An empty row's LSE becomes 0, since its scores are -inf already. */
+template <class T, int D>
+__global__ void __launch_bounds__(256)
+    mma_stats_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space)
+{
+    const gpu_head_problem &p = g.head;
+    const int64_t at = (int64_t)blockIdx.x * 8 + threadIdx.x / 32;
+    const int64_t number = at / space.rows, row = at % space.rows;
+    if (number >= p.all_heads)
+        return; /* the whole warp; no barrier follows */
+    const int64_t batch = number / p.heads, head = number % p.heads;
+    float2 stats = make_float2(0, 0);
+    if (row < p.nq) {
+        const float lse = ((const float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, row)];
+        stats.x = lse == -INFINITY ? 0 : lse * LOG2_E;
+        stats.y = delta_of((const T *)p.o.data + gpu_row_index(&p.o, batch, head, row),
+                           (const T *)g.d_o.data + gpu_row_index(&g.d_o, batch, head, row), D);
+    }
+    if (lane_of() == 0)
+        space.stats[at] = stats;
+}
+
+/* Which queries of which head meet the block's keys, one tile after the other. */
+struct query_walk {
+    int head, row;
+};
+
+template <bool EXTRAS>
+static __device__ __forceinline__ query_walk walk_on(const gpu_head_problem &p, query_walk at,
+                                                     int rows, int last_head, int key, int keys)
+{
+    for (;;) {
+        if (at.row >= p.nq)
+            at = {at.head + 1, 0};
+        if (at.head == last_head)
+            return at;
+        const int here = least(rows, p.nq - at.row);
+        const key_span seen = seen_keys(p, at.row, here);
+        if (seen.first < key + keys && seen.end > key &&
+            (!EXTRAS || block_mask_visits(p, at.row, here, key, keys)))
+            return at;
+        at.row += rows;
+    }
+}
+
+/* What a block of the keys' kernel knows of itself. */
+template <class T> struct gradient_block {
+    int batch, kv_head, key, keys;
+    int column;              /* the first of OUT */
+    T *k, *v, *q, *d_o, *ds; /* shared memory */
+    float2 *stats;
+};
+
+/* Q_i, dO_i and their numbers set out for buffer b. */
+template <class T, int D>
+static __device__ __forceinline__ void
+gradient_fetch(const gpu_gradient_problem &g, const gradient_space &space,
+               const gradient_block<T> &block, query_walk at, int b)
+{
+    using G = gradient<D>;
+    const gpu_head_problem &p = g.head;
+    const int rows = p.nq - at.row;
+    load_async<T, D, G::ROWS, G::THREADS>(block.q + b * G::PASSING,
+                                          (const T *)p.q.data +
+                                              gpu_row_index(&p.q, block.batch, at.head, at.row),
+                                          p.q.stride[2], rows);
+    load_async<T, D, G::ROWS, G::THREADS>(block.d_o + b * G::PASSING,
+                                          (const T *)g.d_o.data +
+                                              gpu_row_index(&g.d_o, block.batch, at.head, at.row),
+                                          g.d_o.stride[2], rows);
+    const int64_t head = (int64_t)block.batch * p.heads + at.head;
+    if (threadIdx.x < G::ROWS / 2)
+        copy_async(shared_address(block.stats + b * G::ROWS) + 16 * threadIdx.x,
+                   space.stats + head * space.rows + at.row + 2 * threadIdx.x, true);
+}
+
+/* s = A B^T: 16 rows of one tile by all N rows of another, over D columns. */
+template <class T, int D, int N>
+static __device__ __forceinline__ void multiply_rows(uint32_t a_lane, uint32_t b_lane,
+                                                     float (&s)[N / 8][4])
+{
+    using L = swizzled<D>;
+#pragma unroll 4
+    for (int i = 0; i < D / 16; i++) {
+        uint32_t a[4];
+        load_matrices(a, L::move(a_lane, 0, 16 * i));
+#pragma unroll
+        for (int n = 0; n < N / 8; n += 2) {
+            uint32_t b[4];
+            load_matrices(b, L::move(b_lane, 8 * n, 16 * i));
+            multiply_add(s[n], a, b[0], b[1], T());
+            multiply_add(s[n + 1], a, b[2], b[3], T());
+        }
+    }
+}
+
+/* x += A B with A's 16 rows packed in registers, and of B in shared memory N rows and OUT of its D
+ * columns. */
+template <class T, int D, int N, int OUT>
+static __device__ __forceinline__ void multiply_packed(const uint32_t (&a)[N / 16][4],
+                                                       uint32_t b_lane, float (&x)[OUT / 8][4])
+{
+#pragma unroll
+    for (int i = 0; i < N / 16; i++)
+#pragma unroll
+        for (int n = 0; n < OUT / 8; n += 2) {
+            uint32_t b[4];
+            load_transposed(b, swizzled<D>::move(b_lane, 16 * i, 8 * n));
+            multiply_add(x[n], a[i], b[0], b[1], T());
+            multiply_add(x[n + 1], a[i], b[2], b[3], T());
+        }
+}
+
+/* Accumulators as left operands. */
+template <class T, int N>
+static __device__ __forceinline__ void pack_rows(const float (&s)[N / 8][4],
+                                                 uint32_t (&a)[N / 16][4])
+{
+#pragma unroll
+    for (int i = 0; i < N / 16; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            a[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
+}
+
+/*
+ * From S^T and dP^T of 16 keys and N queries to P^T, of which what is dropped is taken out in
+ * `dropped`, one bit an element, and dS^T (13). What is hidden is 0 in both.
+ */
+template <int N, bool EXTRAS>
+static __device__ __forceinline__ uint64_t gradient_weights(const gpu_head_problem &p, int batch,
+                                                            query_walk at, int key,
+                                                            const float2 *stats,
+                                                            float (&s)[N / 8][4],
+                                                            float (&dp)[N / 8][4])
+{
+    const bool whole = sees_all(p, at.row, N, key, 16);
+    const int row = at.row + 2 * (lane_of() % 4), own = key + lane_of() / 4;
+    const float unit = p.scale * LOG2_E;
+    /* Query row + x sees key own + 8 r if x is above hidden[r]. */
+    int hidden[2];
+    for (int r = 0; r < 2; r++)
+        hidden[r] = own + 8 * r < p.nk ? own + 8 * r - p.end - row : N;
+    uint64_t dropped = 0;
+#pragma unroll
+    for (int n = 0; n < N / 8; n++) {
+        /* {LSE, delta} of the two queries of this lane's columns. */
+        const float4 of = *reinterpret_cast<const float4 *>(stats + 8 * n + 2 * (lane_of() % 4));
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int x = 8 * n + e % 2;
+            float weight = power_of_two(fmaf(s[n][e], unit, e % 2 ? -of.z : -of.x));
+            if (EXTRAS && p.dropout) {
+                const bool drop = is_dropped(p, batch, at.head, row + x, own + e / 2 * 8);
+                dropped |= (uint64_t)drop << (4 * n + e);
+                dp[n][e] = drop ? 0 : dp[n][e] * p.keep_scale;
+            }
+            float ds = weight * (dp[n][e] - (e % 2 ? of.w : of.y));
+            if (!whole && (EXTRAS ? row + x >= p.nq || is_hidden(p, row + x, own + e / 2 * 8)
+                                  : x <= hidden[e / 2]))
+                weight = ds = 0;
+            s[n][e] = weight;
+            dp[n][e] = ds;
+        }
+    }
+    return dropped;
+}
+
+/* dS^T of the warp's keys and N queries, at `column`, for everyone's part of dQ. */
+template <class T, int D, int N>
+static __device__ __forceinline__ void keep_ds(T *ds, int column, const uint32_t (&a)[N / 16][4])
+{
+    const int key = threadIdx.x / 32 * 16 + lane_of() / 4;
+#pragma unroll
+    for (int i = 0; i < N / 16; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            *reinterpret_cast<uint32_t *>(
+                (char *)ds + gradient<D>::S::at(key + e % 2 * 8, column + 16 * i + e / 2 * 8) +
+                4 * (lane_of() % 4)) = a[i][e];
+}
+
+/* The warp's 32 x 32 of dS K, added to the sums of dQ in the order of the accumulators. */
+template <class T, int D>
+static __device__ __forceinline__ void add_dq(uint32_t ds, uint32_t k, int first, float *to)
+{
+    using G = gradient<D>;
+    const int warp = threadIdx.x / 32;
+    const int row = warp / G::DQ_ACROSS * 32, column = warp % G::DQ_ACROSS * 32;
+    /* dS^T lies key by key, so as a left operand it is transposed on the way. */
+    const uint32_t a_lane = G::S::move(ds + keys_lane<typename G::S>(), 0, row);
+    const uint32_t b_lane = G::L::move(k + values_lane<typename G::L>(), 0, first + column);
+    float x[2][4][4] = {};
+#pragma unroll
+    for (int i = 0; i < G::KEYS / 16; i++) {
+        uint32_t a[2][4], b[2][4];
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            load_transposed(a[h], G::S::move(a_lane, 16 * i, 16 * h));
+            load_transposed(b[h], G::L::move(b_lane, 16 * i, 16 * h));
+        }
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                multiply_add(x[h][n], a[h], b[n / 2][n % 2 * 2], b[n / 2][n % 2 * 2 + 1], T());
+    }
+    to += first * G::ROWS + warp * 1024 + lane_of() * 4;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+            add_four(to + (4 * h + n) * 128, x[h][n]);
+}
+
+/* The lane's two rows of the warp's 16 from `row` on, OUT columns from `column` on. */
+template <class T, int OUT>
+static __device__ __forceinline__ void store_gradient(const gpu_tensor &tensor, int batch, int head,
+                                                      int row, int end, int column, float scale,
+                                                      const float (&x)[OUT / 8][4])
+{
+    for (int r = 0; r < 2; r++) {
+        const int own = row + lane_of() / 4 + 8 * r;
+        if (own >= end)
+            continue;
+        T *to = (T *)tensor.data + gpu_row_index(&tensor, batch, head, own) + column +
+                2 * (lane_of() % 4);
+#pragma unroll
+        for (int n = 0; n < OUT / 8; n++)
+            *reinterpret_cast<uint32_t *>(to + 8 * n) =
+                pack(x[n][2 * r] * scale, x[n][2 * r + 1] * scale, T());
+    }
+}
+
+template <class T, int D>
+static __device__ __forceinline__ gradient_block<T> gradient_block_of(const gpu_head_problem &p,
+                                                                      unsigned key_tiles, T *memory)
+{
+    using G = gradient<D>;
+    gradient_block<T> block;
+    const int kv_heads = p.heads / p.group;
+    const unsigned tile = blockIdx.x / G::PARTS;
+    block.column = (int)(blockIdx.x % G::PARTS) * G::OUT;
+    block.key = (int)(tile % key_tiles) * G::KEYS;
+    block.keys = least(G::KEYS, p.nk - block.key);
+    block.batch = (int)(tile / key_tiles / kv_heads);
+    block.kv_head = (int)(tile / key_tiles % kv_heads);
+    block.k = memory;
+    block.v = block.k + G::HELD;
+    block.q = block.v + G::HELD;
+    block.d_o = block.q + 2 * G::PASSING;
+    block.ds = block.d_o + 2 * G::PASSING;
+    block.stats = reinterpret_cast<float2 *>(block.ds + G::DS);
+    return block;
+}
+
+/* The warp's 16 keys and the CHUNK queries at `column` of the step's: four of the five products. */
+template <class T, int D, bool EXTRAS>
+static __device__ __forceinline__ void
+take_queries(const gpu_head_problem &p, const gradient_block<T> &block, query_walk at, int column,
+             uint32_t k_lane, uint32_t q, uint32_t d_o, const float2 *stats,
+             float (&dk)[gradient<D>::OUT / 8][4], float (&dv)[gradient<D>::OUT / 8][4])
+{
+    using G = gradient<D, EXTRAS>;
+    using L = typename G::L;
+    constexpr int N = G::CHUNK;
+    float s[N / 8][4] = {}, dp[N / 8][4] = {};
+    uint32_t a[N / 16][4];
+    multiply_rows<T, D, N>(k_lane, q + keys_lane<L>(), s);
+    multiply_rows<T, D, N>(k_lane + 2 * G::HELD, d_o + keys_lane<L>(), dp);
+    const uint64_t dropped = gradient_weights<N, EXTRAS>(
+        p, block.batch, at, block.key + threadIdx.x / 32 * 16, stats, s, dp);
+    if (EXTRAS && dropped)
+#pragma unroll
+        for (int i = 0; i < N / 2; i++)
+            s[i / 4][i % 4] = dropped >> i & 1 ? 0 : s[i / 4][i % 4];
+    pack_rows<T, N>(s, a);
+    multiply_packed<T, D, N, G::OUT>(a, L::move(d_o + values_lane<L>(), 0, block.column), dv);
+    pack_rows<T, N>(dp, a);
+    keep_ds<T, D, N>(block.ds, column, a);
+    multiply_packed<T, D, N, G::OUT>(a, L::move(q + values_lane<L>(), 0, block.column), dk);
+}
+
+template <class T, int D, bool EXTRAS>
+__global__ void __launch_bounds__(gradient<D>::THREADS, 1)
+    mma_keys_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space,
+                    unsigned key_tiles)
+{
+    using G = gradient<D, EXTRAS>;
+    extern __shared__ __align__(256) uint4 gradient_words[];
+    const gpu_head_problem &p = g.head;
+    const gradient_block<T> block =
+        gradient_block_of<T, D>(p, key_tiles, reinterpret_cast<T *>(gradient_words));
+    const int batch = block.batch, last_head = (block.kv_head + 1) * p.group;
+    const int warp_row = threadIdx.x / 32 * 16, own = block.key + warp_row;
+    const uint32_t k_lane =
+        G::L::move(shared_address(block.k) + left_lane<typename G::L>(), warp_row, 0);
+    float dk[G::OUT / 8][4] = {}, dv[G::OUT / 8][4] = {};
+    query_walk at =
+        walk_on<EXTRAS>(p, {block.kv_head * p.group, 0}, G::ROWS, last_head, block.key, block.keys);
+    if (at.head < last_head) {
+        load_async<T, D, G::KEYS, G::THREADS>(
+            block.k, (const T *)p.k.data + gpu_row_index(&p.k, batch, block.kv_head, block.key),
+            p.k.stride[2], block.keys);
+        load_async<T, D, G::KEYS, G::THREADS>(
+            block.v, (const T *)p.v.data + gpu_row_index(&p.v, batch, block.kv_head, block.key),
+            p.v.stride[2], block.keys);
+        gradient_fetch<T, D>(g, space, block, at, 0);
+    }
+    /* Invariant: dk and dv are the sums over the tiles of queries before this one, dk without the
+     * scale and dv without 1 / (1 - p); this one is on its way to buffer b, or there. */
+    for (int b = 0; at.head < last_head; b ^= 1) {
+        wait_async();    /* this thread's part of Q_i, dO_i is there */
+        __syncthreads(); /* everyone's is; buffer 1 - b and dS have been read by all */
+        const query_walk next = walk_on<EXTRAS>(p, {at.head, at.row + G::ROWS}, G::ROWS, last_head,
+                                                block.key, block.keys);
+        if (next.head < last_head)
+            gradient_fetch<T, D>(g, space, block, next, b ^ 1);
+        const uint32_t q = shared_address(block.q + b * G::PASSING);
+        const uint32_t d_o = shared_address(block.d_o + b * G::PASSING);
+#pragma unroll
+        for (int c = 0; c < G::ROWS; c += G::CHUNK)
+            take_queries<T, D, EXTRAS>(p, block, {at.head, at.row + c}, c, k_lane, q + 2 * c * D,
+                                       d_o + 2 * c * D, block.stats + b * G::ROWS + c, dk, dv);
+        if (space.dq) {
+            const int64_t head = (int64_t)batch * p.heads + at.head;
+            __syncthreads(); /* all wait for each other's part of dS */
+            add_dq<T, D>(shared_address(block.ds), shared_address(block.k), block.column,
+                         space.dq + (head * space.rows + at.row) * D);
+        }
+        at = next;
+    }
+    if (__any_sync(~0u, is_wild<G::OUT>(dk) || is_wild<G::OUT>(dv))) {
+        repeat_keys<T, D, G::OUT>(&g, batch, block.kv_head, own, 16, block.column);
+        return;
+    }
+    store_gradient<T, G::OUT>(g.dk, batch, block.kv_head, own, p.nk, block.column, p.scale, dk);
+    store_gradient<T, G::OUT>(g.dv, batch, block.kv_head, own, p.nk, block.column, p.keep_scale,
+                              dv);
+}
+
+/* The sums of dQ to the gradient's dtype and place; a block takes a tile, a warp 32 x 32 at once. */
+template <class T, int D>
+__global__ void __launch_bounds__(gradient<D>::THREADS)
+    mma_dq_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space)
+{
+    using G = gradient<D>;
+    const int row_tiles = (int)(space.rows / G::ROWS), warp = threadIdx.x / 32;
+    const int batch = (int)(blockIdx.x / row_tiles / g.head.heads);
+    const int head = (int)(blockIdx.x / row_tiles % g.head.heads);
+    const int first = (int)(blockIdx.x % row_tiles) * G::ROWS;
+    const int row = first + warp / G::DQ_ACROSS * 32 + lane_of() / 4;
+    const float *from = space.dq + (int64_t)blockIdx.x * G::ROWS * D + warp * 1024 + lane_of() * 4;
+    bool wild = false;
+    for (int i = 0; i < G::PARTS * 8; i++) {
+        const int part = i / 8, h = i / 4 % 2, n = i % 4, own = row + 16 * h;
+        const float4 x = load_past_l1(
+            reinterpret_cast<const float4 *>(from + part * G::OUT * G::ROWS + (4 * h + n) * 128));
+        const int column = part * G::OUT + warp % G::DQ_ACROSS * 32 + 8 * n + 2 * (lane_of() % 4);
+        T *to = (T *)g.dq.data + gpu_row_index(&g.dq, batch, head, own) + column;
+        wild |= !(x.x * 0 + x.y * 0 + x.z * 0 + x.w * 0 == 0);
+        if (own < g.head.nq)
+            *reinterpret_cast<uint32_t *>(to) = pack(x.x * g.head.scale, x.y * g.head.scale, T());
+        if (own + 8 < g.head.nq)
+            *reinterpret_cast<uint32_t *>(to + 8 * g.dq.stride[2]) =
+                pack(x.z * g.head.scale, x.w * g.head.scale, T());
+    }
+    /* All have stored before some rows are written again. */
+    if (__syncthreads_or(wild))
+        repeat_queries<T, D>(&g, batch, head, first + warp * (G::ROWS / G::WARPS),
+                             G::ROWS / G::WARPS);
+}
+
+/* ---- dQ with an owner -------------------------------------------------------------------- */
+
+enum { QUERIES_THREADS = 128, QUERIES_ROWS = 64, QUERIES_KEYS = 64 };
+
+/* Shared memory, in elements:   Q, dO         QUERIES_ROWS x D each
+ *                               K, V, twice   QUERIES_KEYS x D each */
+template <int D> static constexpr int queries_bytes()
+{
+    return 2 * D * (2 * QUERIES_ROWS + 4 * QUERIES_KEYS);
+}
+
+/* dS of the warp's 16 queries and a tile's keys in the place of dP. */
+static __device__ __forceinline__ void queries_ds(const gpu_head_problem &p, int batch, int head,
+                                                  int row, int key, const float2 (&stats)[2],
+                                                  const float (&s)[QUERIES_KEYS / 8][4],
+                                                  float (&dp)[QUERIES_KEYS / 8][4])
+{
+    const bool whole = sees_all(p, row, 16, key, QUERIES_KEYS);
+    const float unit = p.scale * LOG2_E;
+    row += lane_of() / 4;
+    key += 2 * (lane_of() % 4);
+#pragma unroll
+    for (int n = 0; n < QUERIES_KEYS / 8; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int r = row + e / 2 * 8, c = key + 8 * n + e % 2;
+            if (p.dropout)
+                dp[n][e] = is_dropped(p, batch, head, r, c) ? 0 : dp[n][e] * p.keep_scale;
+            const float weight = power_of_two(fmaf(s[n][e], unit, -stats[e / 2].x));
+            const bool hidden = !whole && (r >= p.nq || is_hidden(p, r, c));
+            dp[n][e] = hidden ? 0 : weight * (dp[n][e] - stats[e / 2].y);
+        }
+}
+
+/* K_j and V_j set out for their buffer. */
+template <class T, int D>
+static __device__ __forceinline__ void queries_fetch(const gpu_head_problem &p, const T *k,
+                                                     const T *v, int tile, T *to)
+{
+    const int key = tile * QUERIES_KEYS;
+    load_async<T, D, QUERIES_KEYS, QUERIES_THREADS>(to, k + key * p.k.stride[2], p.k.stride[2],
+                                                    p.nk - key);
+    load_async<T, D, QUERIES_KEYS, QUERIES_THREADS>(to + QUERIES_KEYS * D, v + key * p.v.stride[2],
+                                                    p.v.stride[2], p.nk - key);
+}
+
+static __device__ __forceinline__ int next_tile(const gpu_head_problem &p, int tile, int end,
+                                                int row, int rows)
+{
+    while (tile < end && !block_mask_visits(p, row, rows, tile * QUERIES_KEYS, QUERIES_KEYS))
+        tile++;
+    return tile;
+}
+
+template <class T, int D>
+__global__ void __launch_bounds__(QUERIES_THREADS, 2)
+    mma_queries_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space,
+                       unsigned row_tiles)
+{
+    using L = swizzled<D>;
+    extern __shared__ __align__(256) uint4 gradient_words[];
+    const gpu_head_problem &p = g.head;
+    constexpr int TILE = QUERIES_KEYS * D;
+    T *q = reinterpret_cast<T *>(gradient_words), *d_o = q + QUERIES_ROWS * D;
+    T *kv = d_o + QUERIES_ROWS * D; /* K_j at kv + 2 TILE b, V_j after it */
+    /* The longest rows of a causal problem start first. */
+    const int row = (int)(row_tiles - 1 - blockIdx.x % row_tiles) * QUERIES_ROWS;
+    const int rows = least(QUERIES_ROWS, p.nq - row), warp_row = threadIdx.x / 32 * 16;
+    const int batch = (int)(blockIdx.x / row_tiles / p.heads);
+    const int head = (int)(blockIdx.x / row_tiles % p.heads);
+    const T *k = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, 0);
+    const T *v = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, 0);
+    const uint32_t q_lane = L::move(shared_address(q) + left_lane<L>(), warp_row, 0);
+    float dq[D / 8][4] = {};
+    float2 stats[2];
+    for (int r = 0; r < 2; r++)
+        stats[r] = space.stats[((int64_t)batch * p.heads + head) * space.rows +
+                               least(row + warp_row + lane_of() / 4 + 8 * r, p.nq - 1)];
+    const key_span seen = seen_tiles(p, row, rows, QUERIES_KEYS);
+    int j = next_tile(p, seen.first, seen.end, row, rows);
+    if (j < seen.end) {
+        load_async<T, D, QUERIES_ROWS, QUERIES_THREADS>(
+            q, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row), p.q.stride[2], rows);
+        load_async<T, D, QUERIES_ROWS, QUERIES_THREADS>(
+            d_o, (const T *)g.d_o.data + gpu_row_index(&g.d_o, batch, head, row), g.d_o.stride[2],
+            rows);
+        queries_fetch<T, D>(p, k, v, j, kv);
+    }
+    /* Invariant: dq is the sum over the keys before this tile, which is on its way to buffer b. */
+    for (int b = 0; j < seen.end; b ^= 1) {
+        wait_async();    /* this thread's part of tile j is there */
+        __syncthreads(); /* everyone's is, and buffer 1 - b has been read by all */
+        const int next = next_tile(p, j + 1, seen.end, row, rows);
+        if (next < seen.end)
+            queries_fetch<T, D>(p, k, v, next, kv + 2 * TILE * (b ^ 1));
+        const uint32_t k_at = shared_address(kv + 2 * TILE * b);
+        float s[QUERIES_KEYS / 8][4] = {}, dp[QUERIES_KEYS / 8][4] = {};
+        uint32_t a[QUERIES_KEYS / 16][4];
+        multiply_rows<T, D, QUERIES_KEYS>(q_lane, k_at + keys_lane<L>(), s);
+        multiply_rows<T, D, QUERIES_KEYS>(q_lane + 2 * QUERIES_ROWS * D,
+                                          k_at + 2 * TILE + keys_lane<L>(), dp);
+        queries_ds(p, batch, head, row + warp_row, j * QUERIES_KEYS, stats, s, dp);
+        pack_rows<T, QUERIES_KEYS>(dp, a);
+        multiply_packed<T, D, QUERIES_KEYS, D>(a, k_at + values_lane<L>(), dq);
+        j = next;
+    }
+    if (__any_sync(~0u, is_wild<D>(dq)))
+        repeat_queries<T, D>(&g, batch, head, row + warp_row, 16);
+    else
+        store_gradient<T, D>(g.dq, batch, head, row + warp_row, p.nq, 0, p.scale, dq);
+}
+
+/* ---- launching ----------------------------------------------------------------------------- */
+
+/* Bytes of the two parts of the workspace, each a multiple of 256. */
+template <int D>
+static enum fa_status workspace_parts(const struct fa_problem *problem, int64_t *stats, int64_t *dq,
+                                      struct fa_error *error)
+{
+    int64_t rows = 0;
+    if (problem->nq > INT64_MAX - 128 ||
+        !fa_multiply(problem->batch * problem->heads, gradient<D>::padded(problem->nq), &rows) ||
+        !fa_multiply(rows, 4 * D, dq) || *dq > INT64_MAX / 2)
+        return fa_fail(error, FA_TOO_LARGE, "the sums of dQ are past 2^62 bytes");
+    *stats = 8 * rows;
+    return FA_OK;
+}
+
+template <class T, int D, bool EXTRAS>
+static enum fa_status launch_keys(const gpu_gradient_problem &g, const gradient_space &space,
+                                  void *stream, struct fa_error *error)
+{
+    using G = gradient<D>;
+    const int key_tiles = (g.head.nk + G::KEYS - 1) / G::KEYS;
+    unsigned blocks;
+    enum fa_status status =
+        gpu_grid(g.head.all_heads / g.head.group, key_tiles, G::PARTS, &blocks, error);
+    if (status == FA_OK && blocks > 0)
+        GPU_LAUNCH(status, (mma_keys_kernel<T, D, EXTRAS>), blocks, G::THREADS, G::BYTES, stream,
+                   error, g, space, (unsigned)key_tiles);
+    return status;
+}
+
+template <class T, int D>
+static enum fa_status launch_queries(const gpu_gradient_problem &g, const gradient_space &space,
+                                     void *stream, struct fa_error *error)
+{
+    const int row_tiles = (g.head.nq + QUERIES_ROWS - 1) / QUERIES_ROWS;
+    unsigned blocks;
+    enum fa_status status = gpu_grid(g.head.all_heads, row_tiles, 1, &blocks, error);
+    if (status == FA_OK && blocks > 0)
+        GPU_LAUNCH(status, (mma_queries_kernel<T, D>), blocks, QUERIES_THREADS, queries_bytes<D>(),
+                   stream, error, g, space, (unsigned)row_tiles);
+    return status;
+}
+
+template <class T, int D>
+static enum fa_status launch_all(const gpu_gradient_problem &g, bool extras,
+                                 const gradient_space &space, void *stream, struct fa_error *error)
+{
+    using G = gradient<D>;
+    const int64_t rows = g.head.all_heads * space.rows;
+    unsigned stats_blocks, dq_blocks;
+    enum fa_status status = gpu_grid(rows / 8, 1, 1, &stats_blocks, error);
+    if (status == FA_OK)
+        status = gpu_grid(rows / G::ROWS, 1, 1, &dq_blocks, error);
+    if (status != FA_OK || rows == 0)
+        return status == FA_OK ? launch_keys<T, D, true>(g, space, stream, error) : status;
+    GPU_LAUNCH(status, (mma_stats_kernel<T, D>), stats_blocks, 256, 0, stream, error, g, space);
+    if (status == FA_OK && space.dq)
+        status = gpu_cuda_status(
+            cudaMemsetAsync(space.dq, 0, (size_t)rows * D * 4, (cudaStream_t)stream),
+            "clearing the sums of dQ", error);
+    /* One kernel less to compile: for d = 256 the general one is asked for all. */
+    if (status == FA_OK)
+        status = extras ? launch_keys<T, D, true>(g, space, stream, error)
+                        : launch_keys<T, D, D == 256>(g, space, stream, error);
+    if (status != FA_OK)
+        return status;
+    if (!space.dq)
+        return launch_queries<T, D>(g, space, stream, error);
+    GPU_LAUNCH(status, (mma_dq_kernel<T, D>), dq_blocks, G::THREADS, 0, stream, error, g, space);
+    return status;
+}
+
+template <class T, int D>
+static enum fa_status mma_backward_of(const struct fa_problem *problem,
+                                      const gpu_gradient_problem &g,
+                                      const struct gpu_options *options, struct fa_error *error)
+{
+    int64_t stats = 0, dq = 0;
+    enum fa_status status = workspace_parts<D>(problem, &stats, &dq, error);
+    if (status != FA_OK)
+        return status;
+    char *at = options ? (char *)options->workspace : nullptr;
+    const gradient_space space = {
+        (float2 *)at, options && options->deterministic ? nullptr : (float *)(at + stats),
+        gradient<D>::padded(problem->nq)};
+    const bool extras = problem->window_left >= 0 || g.head.visit || g.head.dropout;
+    return launch_all<T, D>(g, extras, space, gpu_stream(options), error);
+}
+
+extern "C" void gpu_mma_backward_tiles(const struct fa_problem *problem, bool deterministic,
+                                       struct gpu_tiles *tiles)
+{
+    if (problem->d == 64)
+        *tiles = {gradient<64>::ROWS, gradient<64>::KEYS, 0, 0};
+    else if (problem->d == 128)
+        *tiles = {gradient<128>::ROWS, gradient<128>::KEYS, 0, 0};
+    else
+        *tiles = {gradient<256>::ROWS, gradient<256>::KEYS, 0, 0};
+    if (deterministic) {
+        tiles->dq_br = QUERIES_ROWS;
+        tiles->dq_bc = QUERIES_KEYS;
+    }
+}
+
+extern "C" enum fa_status gpu_mma_backward_bytes(const struct fa_problem *problem, int64_t *bytes,
+                                                 struct fa_error *error)
+{
+    int64_t stats = 0, dq = 0;
+    enum fa_status status = problem->d == 64    ? workspace_parts<64>(problem, &stats, &dq, error)
+                            : problem->d == 128 ? workspace_parts<128>(problem, &stats, &dq, error)
+                                                : workspace_parts<256>(problem, &stats, &dq, error);
+    if (status == FA_OK)
+        *bytes = stats + dq;
+    return status;
+}
+
+template <class T>
+static enum fa_status mma_backward_in(const struct fa_problem *problem,
+                                      const gpu_gradient_problem &g,
+                                      const struct gpu_options *options, struct fa_error *error)
+{
+    if (problem->d == 64)
+        return mma_backward_of<T, 64>(problem, g, options, error);
+    if (problem->d == 128)
+        return mma_backward_of<T, 128>(problem, g, options, error);
+    return mma_backward_of<T, 256>(problem, g, options, error);
+}
+
+extern "C" enum fa_status gpu_mma_backward(const struct gpu_limits *limits,
+                                           const struct fa_problem *problem,
+                                           const struct gpu_backward *tensors,
+                                           const struct gpu_options *options,
+                                           struct fa_error *error)
+{
+    gpu_gradient_problem g;
+    int64_t bytes = 0;
+    enum fa_status status = gpu_problem_check(limits, problem, error);
+    if (status == FA_OK)
+        status = gpu_mma_backward_bytes(problem, &bytes, error);
+    if (status == FA_OK)
+        status = gpu_backward_check(limits, problem, tensors, options, bytes, &g, error);
+    if (status == FA_OK)
+        status = gpu_capability_check("mma", 8, error);
+    if (status != FA_OK)
+        return status;
+    if (problem->dtype == FA_F16)
+        return mma_backward_in<gpu_f16>(problem, g, options, error);
+    return mma_backward_in<gpu_bf16>(problem, g, options, error);
+}
