@@ -185,20 +185,42 @@ static enum fa_status find_choice(const struct lesson *lesson,
     return FA_OK;
 }
 
+/* What is no answer to the question is told what would be one, and is not graded. */
+static enum fa_status refuse(const struct lesson_question *question, const char *answer,
+                             struct fa_error *error)
+{
+    char expected[96], low[LESSON_NUMBER_TEXT], high[LESSON_NUMBER_TEXT];
+    if (question->kind == LESSON_CHOICE)
+        snprintf(expected, sizeof expected, "the number of a choice, 1 to %d", question->n_choices);
+    else if (question->kind == LESSON_SLIDER)
+        snprintf(expected, sizeof expected, "a number from %s to %s",
+                 lesson_number_text(question->low, low), lesson_number_text(question->high, high));
+    else
+        snprintf(expected, sizeof expected, "a number, as 73728, 73,728 or 7.4e4");
+    return fa_fail(error, FA_BAD_ARGUMENT, "%.60s: expected %s", answer, expected);
+}
+
+/* The number given lies on the slider's scale, whose ends are written with fewer digits. */
+static bool is_on_scale(const struct lesson_question *question, double given)
+{
+    return given >= question->low * (1 - 1e-9) && given <= question->high * (1 + 1e-9);
+}
+
 enum fa_status lesson_grade_answer(const struct lesson *lesson,
                                    const struct lesson_question *question, const char *words,
                                    const struct lesson_runner *runner, const char *answer,
                                    struct lesson_grade *grade, struct fa_error *error)
 {
     struct lesson_grade made = {.verdict = LESSON_WRONG, .choice = -1};
-    if (!lesson_number_read(answer, question->unit, &made.given))
-        return fa_fail(error, FA_BAD_ARGUMENT, "%.60s: expected %s", answer,
-                       question->kind == LESSON_CHOICE ? "the number of a choice, from 1"
-                                                       : "a number, as 73728, 73,728 or 7.4e4");
+    if (!lesson_number_read(answer, question->unit, &made.given) ||
+        (question->kind == LESSON_SLIDER && !is_on_scale(question, made.given)))
+        return refuse(question, answer, error);
     enum fa_status status = evaluate(lesson, question, -1, words, runner, &made.right, error);
     bool is_choice = question->kind == LESSON_CHOICE;
     if (status == FA_OK && (is_choice || !is_close(question, made.given, made.right)))
         status = find_choice(lesson, question, words, runner, &made, error);
+    if (status == FA_OK && is_choice && made.choice < 0)
+        status = refuse(question, answer, error);
     if (status != FA_OK)
         return status;
     const struct lesson_choice *choice = made.choice < 0 ? NULL : &question->choice[made.choice];

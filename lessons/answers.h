@@ -124,7 +124,8 @@ struct lesson_grade {
 };
 
 /* Grades one answer: of a choice its index (from 1) or its value, of the others a number; digits
- * with spaces or commas are read. FA_BAD_ARGUMENT for what is no number. */
+ * with spaces or commas are read. FA_BAD_ARGUMENT, with what is expected, for what is no number, none
+ * of the choices, or off the slider's scale. */
 enum fa_status lesson_grade_answer(const struct lesson *lesson,
                                    const struct lesson_question *question, const char *words,
                                    const struct lesson_runner *runner, const char *answer,

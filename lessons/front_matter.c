@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lessons/answers.h"
 #include "lessons/yaml.h"
 
 const char *const lesson_chapters[LESSON_CHAPTERS] = {"The problem", "The idea", "The cost",
@@ -39,7 +40,8 @@ static enum fa_status set_variant(struct lesson_yaml *yaml, const yaml_node_t *n
 static enum fa_status set_vary(struct lesson_yaml *yaml, const yaml_node_t *node, void *object)
 {
     struct lesson *lesson = object;
-    return lesson_yaml_list(yaml, node, "vary", LESSON_VARIES, set_variant, object, &lesson->n_varies);
+    return lesson_yaml_list(yaml, node, "vary", LESSON_VARIES, set_variant, object,
+                            &lesson->n_varies);
 }
 
 static enum fa_status set_belief(struct lesson_yaml *yaml, const yaml_node_t *node, int index,
@@ -141,6 +143,22 @@ static enum fa_status set_terms(struct lesson_yaml *yaml, const yaml_node_t *nod
     return status;
 }
 
+static enum fa_status set_card_show(struct lesson_yaml *yaml, const yaml_node_t *node, void *object)
+{
+#define AT(member) offsetof(struct lesson_show, member)
+    static const struct lesson_key show_keys[] = {
+        {.name = "scenario", .kind = LESSON_KEY_OPTIONS, .offset = AT(scenario)},
+        {.name = "compare", .kind = LESSON_KEY_OPTIONS, .offset = AT(compare)},
+        {.name = "stage", .kind = LESSON_KEY_WORD, .offset = AT(stage), .words = lesson_stages},
+    };
+#undef AT
+    struct lesson *lesson = object;
+    lesson->card_show = (struct lesson_show){.scenario = "", .stage = "cross"};
+    lesson->card_show_line = lesson_yaml_line(yaml, node);
+    return lesson_yaml_read(yaml, node, "card_show", show_keys,
+                            sizeof show_keys / sizeof *show_keys, &lesson->card_show);
+}
+
 static enum fa_status set_recall(struct lesson_yaml *yaml, const yaml_node_t *node, void *object)
 {
     struct lesson *lesson = object;
@@ -181,6 +199,7 @@ static const struct lesson_key keys[] = {
     {.name = "scenario", .kind = LESSON_KEY_OPTIONS, .offset = AT(scenario), .required = true},
     {.name = "beliefs", .kind = LESSON_KEY_OTHER, .set = set_beliefs, .required = true},
     {.name = "know", .kind = LESSON_KEY_TEXT, .offset = AT(now_you_know), .required = true},
+    {.name = "card_show", .kind = LESSON_KEY_OTHER, .set = set_card_show},
     {.name = "tracks", .kind = LESSON_KEY_OTHER, .set = set_tracks},
     {.name = "vary", .kind = LESSON_KEY_OTHER, .set = set_vary},
     {.name = "needs", .kind = LESSON_KEY_OTHER, .set = set_needs},
@@ -207,6 +226,21 @@ static enum fa_status check_number(struct lesson_reader *reader, int line)
     return FA_OK;
 }
 
+/* The card's run is the lesson's with differences, which may stand above it. */
+static enum fa_status join_card_show(struct lesson_reader *reader)
+{
+    struct lesson *lesson = reader->lesson;
+    char words[LESSON_WORDS];
+    struct fa_error inner;
+    if (!lesson->card_show.scenario)
+        return FA_OK;
+    if (lesson_words_join(lesson->scenario, lesson->card_show.scenario, words, sizeof words,
+                          &inner) != FA_OK)
+        return lesson_refuse(reader, lesson->card_show_line, "card_show: %s", inner.text);
+    lesson->card_show.scenario = lesson_keep(lesson->memory, words, strlen(words));
+    return lesson->card_show.scenario ? FA_OK : lesson_no_memory(reader);
+}
+
 enum fa_status lesson_front_matter_read(struct lesson_reader *reader, const char *bytes, size_t n,
                                         int first_line)
 {
@@ -218,6 +252,8 @@ enum fa_status lesson_front_matter_read(struct lesson_reader *reader, const char
                               sizeof keys / sizeof *keys, reader->lesson);
     if (status == FA_OK)
         status = check_number(reader, first_line);
+    if (status == FA_OK)
+        status = join_card_show(reader);
     lesson_yaml_close(&yaml);
     return status;
 }

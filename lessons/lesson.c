@@ -97,7 +97,8 @@ static enum fa_status take_bytes(struct lines *lines, const char *bytes, size_t 
 /* What a step has before its file's words: the step's before. */
 static struct lesson_show show_before(const struct lesson *lesson)
 {
-    struct lesson_show show = {.stage = "cross", .panel = "lesson", .keep_together = "work"};
+    struct lesson_show show = {
+        .stage = "cross", .panel = "lesson", .keep_together = "work", .bits = "place"};
     if (lesson->n_steps > 0) {
         const struct lesson_show *before = &lesson->step[lesson->n_steps - 1].show;
         show.stage = before->stage;

@@ -60,8 +60,8 @@ struct lesson_block {
 /*
  * What the stage shows at a step. What a step's file does not say is filled in here as in the step
  * before, so that a link to any step needs no other; the first step has "cross", "lesson", "start".
- * `compare`, `play_to` and the points are of this step alone. `at` is where the step before ended
- * (its reveal, else play_to, else at), or "start" where the scenario is another.
+ * `compare`, `play_to`, the points, `bits` and `l2` are of this step alone. `at` is where the step
+ * before ended (its reveal, else play_to, else at), or "start" where the scenario is another.
  */
 struct lesson_show {
     lesson_words scenario;    /* whole: the lesson's, with the step's differences from it */
@@ -72,11 +72,14 @@ struct lesson_show {
     const char *at;           /* as view --at: "46", "46.5", "1,2", "start", "end" */
     const char *play_to;      /* it plays on to there, after an answer if one is asked */
     /* What is ringed: "K[2]", "S[1,2]", "row 4", "column 2", "capacity", "read lane", "write lane",
-     * "checks", "track", "sentence", "panel". */
+     * "L2", "checks", "track", "sentence", "panel". */
     const char *point[LESSON_POINTS];
     int n_points;
     const char *keep_together; /* "work", "tile", "traffic" */
     bool elements;            /* counts in elements */
+    const char *bits;         /* of the stage of bits: "place", or "turn": dealt out one by one */
+    /* An L2 between the two memories: of the run with these differences. NULL: none is drawn. */
+    lesson_words l2;
 };
 
 enum lesson_question_kind { LESSON_CHOICE, LESSON_NUMBER, LESSON_SLIDER };
@@ -154,6 +157,8 @@ struct lesson {
     int needs[LESSON_NEEDS]; /* lessons before it; its path is they and what they need */
     int n_needs, needs_line;
     lesson_words scenario;
+    struct lesson_show card_show; /* its card's key frame: scenario, compare, stage; scenario NULL: not given */
+    int card_show_line;
     lesson_words vary[LESSON_VARIES]; /* differences from it, of which a student's seed picks one, or none */
     int n_varies;
     struct lesson_term term[LESSON_TERMS];

@@ -7,10 +7,11 @@
 
 /* ---- show ---- */
 
-static const char *const stages[] = {"cross", "row",   "scale",  "plot", "mask",
+const char *const lesson_stages[] = {"cross", "row",   "scale",  "plot",  "mask",
                                      "bits",  "waves", "errors", "tiles", NULL};
 static const char *const panels[] = {"lesson", "code", "traffic", "plot", "check", NULL};
 static const char *const togethers[] = {"work", "tile", "traffic", NULL};
+static const char *const bits[] = {"place", "turn", NULL};
 
 static const char *after_digits(const char *text)
 {
@@ -38,7 +39,7 @@ static bool is_counted_point(const char *text)
 static enum fa_status set_point(struct lesson_yaml *yaml, const yaml_node_t *node, int index,
                                 void *object)
 {
-    static const char *const names[] = {"capacity", "read lane", "write lane", "checks",
+    static const char *const names[] = {"capacity", "read lane", "write lane", "L2",  "checks",
                                         "track",    "sentence",  "panel",      NULL};
     static const struct lesson_key any = {.name = "a point", .kind = LESSON_KEY_NAME};
     static const struct lesson_key word = {.name = "a point (or K[2], S[1,2], row 4, column 2)",
@@ -63,7 +64,7 @@ static enum fa_status read_show(struct lesson_yaml *yaml, struct lesson_step *st
     static const struct lesson_key keys[] = {
         {.name = "scenario", .kind = LESSON_KEY_OPTIONS, .offset = AT(scenario)},
         {.name = "compare", .kind = LESSON_KEY_OPTIONS, .offset = AT(compare)},
-        {.name = "stage", .kind = LESSON_KEY_WORD, .offset = AT(stage), .words = stages},
+        {.name = "stage", .kind = LESSON_KEY_WORD, .offset = AT(stage), .words = lesson_stages},
         {.name = "panel", .kind = LESSON_KEY_WORD, .offset = AT(panel), .words = panels},
         {.name = "at", .kind = LESSON_KEY_PLACE, .offset = AT(at)},
         {.name = "play_to", .kind = LESSON_KEY_PLACE, .offset = AT(play_to)},
@@ -73,6 +74,8 @@ static enum fa_status read_show(struct lesson_yaml *yaml, struct lesson_step *st
          .offset = AT(keep_together),
          .words = togethers},
         {.name = "elements", .kind = LESSON_KEY_FLAG, .offset = AT(elements)},
+        {.name = "bits", .kind = LESSON_KEY_WORD, .offset = AT(bits), .words = bits},
+        {.name = "l2", .kind = LESSON_KEY_OPTIONS, .offset = AT(l2)},
     };
 #undef AT
     struct lesson_reader *reader = yaml->reader;
@@ -85,6 +88,10 @@ static enum fa_status read_show(struct lesson_yaml *yaml, struct lesson_step *st
         lesson_yaml_read(yaml, yaml->root, "show", keys, sizeof keys / sizeof *keys, &show);
     if (status != FA_OK)
         return status;
+    if (show.l2 && show.compare)
+        return lesson_refuse(reader, yaml->first_line,
+                             "l2 and compare: expected one of them, since an L2 is drawn between "
+                             "the memories of one run");
     if (show.scenario) {
         if (lesson_words_join(reader->lesson->scenario, show.scenario, words, sizeof words,
                               &inner) != FA_OK)

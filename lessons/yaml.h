@@ -60,6 +60,9 @@ enum fa_status lesson_yaml_read(struct lesson_yaml *yaml, const yaml_node_t *map
 enum fa_status lesson_yaml_value(struct lesson_yaml *yaml, const yaml_node_t *node,
                                  const struct lesson_key *key, void *object);
 
+/* The stages that a run may be looked at on, NULL at their end. steps.c. */
+extern const char *const lesson_stages[];
+
 /* A list, or one value in its place, each into item `index` of at most `most`. */
 enum fa_status
 lesson_yaml_list(struct lesson_yaml *yaml, const yaml_node_t *node, const char *name, int most,

@@ -311,6 +311,9 @@ static void test_check_bad(void **state)
         {"consequence: Now {moved(K)}", "consequence: Now {cell(O, 99)}", 1,
          "bad/40-trips.md:76: cell"},
         {"run: --tiles 8x4", "run: --tiles 8by4", 1, "8by4"},
+        {"level: 1", "level: 1\ncard_show:\n  compare: --n 8by4", 1,
+         "bad/40-trips.md:9: card_show: "},
+        {"level: 1", "level: 1\ncard_show:\n  scenario: --such-thing 4", 1, "card_show: "},
     };
     (void)state;
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
@@ -543,9 +546,16 @@ static void test_view(void **state)
     free(a);
     free(b);
     free(c);
+    /* The step past the last is the lesson's end. */
+    expect_run("fine", "view --font builtin --lesson 40 --step 4 --screenshot @d.png", 0, "", "");
+    a = program_read_file(program_path("d.png"), &n[0]);
+    b = program_read_file(program_path("b.png"), &n[1]);
+    assert_false(n[0] == n[1] && memcmp(a, b, n[0]) == 0);
+    free(a);
+    free(b);
 #endif
-    expect_run("fine", "view --lesson 40 --step 4 --screenshot @a.png", 2, "",
-               "--step 4: expected 1 to 3, the steps of lesson 40\n");
+    expect_run("fine", "view --lesson 40 --step 5 --screenshot @a.png", 2, "",
+               "--step 5: expected 1 to 3, the steps of lesson 40, or 4, its end\n");
     expect_run("fine", "view --lesson 7 --screenshot @a.png", 2, "",
                "there is none of that number");
     expect_run("fine", "view --lesson 40 --n 8 --screenshot @a.png", 2, "", "--lesson and --n=8");
@@ -635,6 +645,22 @@ static void test_values(void **state)
     double error = value_of(runner, gauss, "measured(\"O error\")");
     double rms = value_of(runner, gauss, "measured(\"O rms\")");
     assert_true(rms > 0 && rms < error && error < 1e-5);
+    /* Of other stages; flash has no P, and f16 rounds what standard stores. */
+    double lse = value_of(runner, gauss, "measured(\"LSE rms\")");
+    assert_true(lse > 0 && lse <= value_of(runner, gauss, "measured(\"LSE error\")"));
+    assert_int_equal(lesson_evaluate("measured(\"P rms\")", gauss, cli_lesson_runner_face(runner),
+                                     &value, NULL), FA_BAD_ARGUMENT);
+    assert_true(value_of(runner, "--n 64 --d 16 --tiles 16x16 --sram 64K --dtype f16",
+                         "with(\"--algorithm standard\", measured(\"S_rms\")) > "
+                         "100 * measured(\"S rms\")") == 1);
+    /* Tiles on the diagonal alone keep their turn when columns go first. */
+    static const char drops[] = "--n 16 --d 4 --tiles 4x2 --sram 16K --dropout 0.25";
+    assert_true(value_of(runner, drops, "measured(\"other turn\")") == 4 * 8 - 2);
+    double others = value_of(runner, drops, "measured(\"other bits\")");
+    assert_true(others > 40 && others < 150); /* 3/8 of 240, on average */
+    assert_int_equal(lesson_evaluate("measured(\"other turn\")", gauss,
+                                     cli_lesson_runner_face(runner), &value, NULL),
+                     FA_BAD_ARGUMENT);
     double turned = value_of(runner, gauss, "measured(\"shuffled\")");
     assert_true(turned > 0 && turned < 1e-5);
     /* The expected number of records among 128 is 1 + 1/2 + ... + 1/128 = 5.43. */

@@ -6,6 +6,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,7 +208,6 @@ static void test_grades(void **state)
     const struct lesson_question *trips = lesson->step[1].question,
                                  *most = lesson->step[2].question;
     struct lesson_grade grade;
-    struct fa_error error;
     (void)state;
     grade = graded(lesson, trips, lesson->scenario, "4 trips");
     assert_int_equal(grade.verdict, LESSON_RIGHT);
@@ -237,11 +237,66 @@ static void test_grades(void **state)
     grade = graded(lesson, most, lesson->scenario, "1");
     assert_int_equal(grade.verdict, LESSON_WRONG_KNOWN);
     assert_string_equal(grade.feedback, "Q moves 64 elements, once each.");
-    assert_int_equal(graded(lesson, most, lesson->scenario, "77777").verdict, LESSON_WRONG);
-    assert_int_equal(lesson_grade_answer(lesson, most, lesson->scenario, &lesson_case_runner, "b",
+    lesson_free(lesson);
+}
+
+static void expect_refusal(const struct lesson_question *question, const char *words,
+                           const char *answer, const char *text)
+{
+    const struct lesson lesson = {.file = "x.md"};
+    struct lesson_grade grade = {.given = 77};
+    struct fa_error error;
+    char whole[200];
+    assert_int_equal(lesson_grade_answer(&lesson, question, words, &lesson_case_runner, answer,
                                          &grade, &error),
                      FA_BAD_ARGUMENT);
-    lesson_free(lesson);
+    snprintf(whole, sizeof whole, "%s: expected %s", answer, text);
+    assert_string_equal(error.text, whole);
+    assert_true(grade.given == 77);
+}
+
+/* What is no answer is told so, in words that say what is one; it is not graded. */
+static void test_what_is_no_answer(void **state)
+{
+    static const char *const no_numbers[] = {"", "b", "-", "4 apples", "1e", "two", "1,2,3"};
+    struct lesson lesson = {.file = "x.md"};
+    const char *words = "--algorithm standard --n 128 --d 16 --tiles 16x16";
+    struct lesson_question question = {.id = "a",
+                                       .kind = LESSON_NUMBER,
+                                       .expression = "tr",
+                                       .unit = "tiles",
+                                       .tolerance = .02,
+                                       .why = "So.",
+                                       .low = 1,
+                                       .high = 1600000};
+    (void)state;
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+        question.kind = LESSON_NUMBER;
+        expect_refusal(&question, words, no_numbers[i], "a number, as 73728, 73,728 or 7.4e4");
+        question.kind = LESSON_SLIDER;
+        expect_refusal(&question, words, no_numbers[i], "a number from 1 to 1\u202f600\u202f000");
+    }
+    expect_refusal(&question, words, "0.99", "a number from 1 to 1\u202f600\u202f000");
+    expect_refusal(&question, words, "1600001", "a number from 1 to 1\u202f600\u202f000");
+    expect_refusal(&question, words, "-8", "a number from 1 to 1\u202f600\u202f000");
+    assert_int_equal(graded(&lesson, &question, words, "1").verdict, LESSON_WRONG);
+    assert_int_equal(graded(&lesson, &question, words, "1600000").verdict, LESSON_WRONG);
+    question.kind = LESSON_NUMBER; /* any number may be the answer where no scale is shown */
+    assert_int_equal(graded(&lesson, &question, words, "-8").verdict, LESSON_WRONG);
+    assert_int_equal(graded(&lesson, &question, words, "1600001").verdict, LESSON_WRONG);
+
+    question.kind = LESSON_CHOICE;
+    question.n_choices = 2;
+    question.choice[0] = (struct lesson_choice){.expression = "tr", .feedback = "Rows."};
+    question.choice[1] = (struct lesson_choice){.expression = "n", .feedback = "Keys."};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
+        expect_refusal(&question, words, no_numbers[i], "the number of a choice, 1 to 2");
+    expect_refusal(&question, words, "0", "the number of a choice, 1 to 2");
+    expect_refusal(&question, words, "3", "the number of a choice, 1 to 2");
+    expect_refusal(&question, words, "1.5", "the number of a choice, 1 to 2");
+    assert_int_equal(graded(&lesson, &question, words, "2").verdict, LESSON_WRONG_KNOWN);
+    assert_int_equal(graded(&lesson, &question, words, "8").verdict, LESSON_RIGHT);
+    assert_int_equal(graded(&lesson, &question, words, "128").verdict, LESSON_WRONG_KNOWN);
 }
 
 static void test_tolerance(void **state)
@@ -253,14 +308,15 @@ static void test_tolerance(void **state)
                                        .unit = "",
                                        .expression = "moved()",
                                        .tolerance = .02,
-                                       .why = "So."};
+                                       .why = "So.",
+                                       .low = 1,
+                                       .high = 1e6};
     const char *words = "--algorithm standard --n 128 --d 16 --tiles 16x16"; /* 102,400 */
     (void)state;
     assert_int_equal(graded(&lesson, &question, words, "104,400").verdict, LESSON_RIGHT);
     assert_int_equal(graded(&lesson, &question, words, "104,500").verdict, LESSON_WRONG);
     assert_string_equal(graded(&lesson, &question, words, "104,500").feedback,
                         "That is close to what the run gives.");
-    assert_int_equal(graded(&lesson, &question, words, "0").verdict, LESSON_WRONG);
     question.expression = "tr";
     assert_int_equal(graded(&lesson, &question, words, "8.1").verdict, LESSON_WRONG);
     question.tolerance_given = true;
@@ -316,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_readme_answers),
         cmocka_unit_test(test_grades),
+        cmocka_unit_test(test_what_is_no_answer),
         cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_answers_that_contradict),
     };

@@ -151,6 +151,31 @@ static void test_show_scenarios(void **state)
     lesson_free(lesson);
 }
 
+/* The run of a card's key frame is the lesson's with differences, wherever it stands. */
+static void test_card_show(void **state)
+{
+    char text[1024];
+    struct lesson *lesson = read_text("x", STEP "Text.\n");
+    (void)state;
+    assert_null(lesson->card_show.scenario);
+    lesson_free(lesson);
+    snprintf(text, sizeof text,
+             "---\ncard_show:\n  scenario: --nq 2 --nk 8\n"
+             "  compare: --algorithm flash1\n  stage: waves\n%s",
+             &(STEP "Text.\n")[4]);
+    lesson = read_text("x", text);
+    assert_string_equal(lesson->card_show.scenario, "--nq 2 --nk 8");
+    assert_string_equal(lesson->card_show.compare, "--algorithm flash1");
+    assert_string_equal(lesson->card_show.stage, "waves");
+    assert_int_equal(lesson->card_show_line, 3);
+    lesson_free(lesson);
+    snprintf(text, sizeof text, "---\ncard_show:\n  compare: --n 8\n%s", &(STEP "Text.\n")[4]);
+    lesson = read_text("x", text);
+    assert_string_equal(lesson->card_show.scenario, "--n 4");
+    assert_string_equal(lesson->card_show.stage, "cross");
+    lesson_free(lesson);
+}
+
 /* ---- bad files ---- */
 
 #define W10 "a b c d e f g h i j "
@@ -173,6 +198,9 @@ static const struct {
     {"---\nlesson: 1.5\n---\n", 2, "expected a whole number"},
     {"---\nminutes: 11\n---\n", 2, "minutes is '11': expected a whole number from 1 to 10"},
     {"---\nlevel: 4\n---\n", 2, "expected a whole number from 1 to 3"},
+    {"---\ncard_show: --n 4\n---\n", 2, "expected lines as 'key: value'"},
+    {"---\ncard_show:\n  at: end\n---\n", 3, "no key 'at': expected scenario, compare, stage"},
+    {"---\ncard_show:\n  stage: rows\n---\n", 3, "stage is 'rows'"},
     {"---\ntitle: a: b\n---\n", 2, "not YAML"},
     {"---\nlesson: 3\ntitle: {a\n---\n", 4, "not YAML"},
     {"---\ntitle: ''\n---\n", 2, "title is empty"},
@@ -227,6 +255,10 @@ static const struct {
     {STEP "```show\nstage: rows\n```\n", FRONT_LINES + 3, "stage is 'rows'"},
     {STEP "```show\nat: later\n```\n", FRONT_LINES + 3, "at is 'later'"},
     {STEP "```show\nelements: yes\n```\n", FRONT_LINES + 3, "expected true or false"},
+    {STEP "```show\nbits: order\n```\n", FRONT_LINES + 3, "expected one of place, turn"},
+    {STEP "```show\nl2: h200\n```\n", FRONT_LINES + 3, "expected"},
+    {STEP "```show\nl2: --machine h200\ncompare: --algorithm flash1\n```\n", FRONT_LINES + 3,
+     "l2 and compare"},
     {STEP "```show\npoints:\n  - K[2]\n  - K[x]\n```\n", FRONT_LINES + 5,
      "is 'K[x]': expected one of"},
     {STEP "```show\npoints: [a, b, c, d, e]\n```\n", FRONT_LINES + 3, "expected one of"},
@@ -337,8 +369,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readme_front_matter), cmocka_unit_test(test_readme_steps),
         cmocka_unit_test(test_prose_blocks),        cmocka_unit_test(test_line_ends),
-        cmocka_unit_test(test_show_scenarios),      cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_limits_of_a_lesson),  cmocka_unit_test(test_number_in_the_name),
+        cmocka_unit_test(test_show_scenarios),      cmocka_unit_test(test_card_show),
+        cmocka_unit_test(test_bad_files),           cmocka_unit_test(test_limits_of_a_lesson),
+        cmocka_unit_test(test_number_in_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

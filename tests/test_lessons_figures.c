@@ -125,6 +125,7 @@ static const struct figure figures[] = {
 
     {13, "bytes", NULL, NULL, "1024"}, /* MiB: one GiB */
     {13, "seed", NULL, NULL, "8"},     /* bytes: 64 bits */
+    {13, "order", NULL, NULL, "12"},   /* all of 16 but the diagonal */
 
     {14, "lit", NULL, NULL, "16"},
     {14, NULL, "sms", NULL, "108"},

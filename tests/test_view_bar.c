@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/view_case.h"
+#include "visualizer/scene_help.h"
 
 static const float sizes[][2] = {{400, 300}, {480, 640}, {640, 480},   {800, 600},
                                  {1000, 700}, {1280, 720}, {1920, 1080}, {3840, 2160}};
@@ -227,7 +229,8 @@ static void the_sheet_shows_everything(void **state)
     static const char *const words[] = {"Tensors",     "LSE",           "dS",
                                         "load",        "refuse",        "stale copy",
                                         "NaN written", "used, dropped", "tiles were skipped",
-                                        "Space",       "Tab Esc",       "T"};
+                                        "Space",       "Tab Esc",       "T",
+                                        "one third",   "landed",        "Tab ← ↑ → ↓"};
     (void)state;
     for (size_t s = 0; s < SIZES; s++) {
         struct view_frame frame = frame_of(sizes[s][0], sizes[s][1]);
@@ -250,6 +253,46 @@ static void the_sheet_shows_everything(void **state)
             if (!seen[w])
                 fail_msg("\"%s\" is not on the sheet of %g x %g", words[w], (double)sizes[s][0],
                          (double)sizes[s][1]);
+    }
+}
+
+/* What is drawn from x on, in a width, as one number: kinds, places and colours. */
+static uint64_t picture_of(float x, float width)
+{
+    uint64_t sum = 1469598103934665603u;
+    for (size_t i = 0; i < list.n_items; i++) {
+        const struct view_item *item = &list.items[i];
+        if (item->box.x < x - 0.5f || item->box.x >= x + width)
+            continue;
+        const int parts[] = {(int)item->kind,
+                             (int)lroundf(4 * (item->box.x - x)),
+                             (int)lroundf(4 * item->box.y),
+                             (int)lroundf(4 * item->box.w),
+                             (int)lroundf(4 * item->box.h),
+                             item->color.r,
+                             item->color.g,
+                             item->color.b};
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+            sum = (sum ^ (uint64_t)(uint32_t)parts[p]) * 1099511628211u;
+    }
+    return sum;
+}
+
+/* Each event is shown at four stages of its way, and each stage is another picture. */
+static void the_sheet_shows_events_on_their_way(void **state)
+{
+    (void)state;
+    for (int event = 0; event < SIM_EVENT_KINDS; event++) {
+        uint64_t picture[4];
+        view_draw_clear(&list);
+        view_help_event(&list, view_box_make(1000, 0, 4 * 70 + 3 * 6, 84), event);
+        for (int stage = 0; stage < 4; stage++) {
+            picture[stage] = picture_of(1000 + (float)stage * 76, 70);
+            for (int before = 0; before < stage; before++)
+                if (picture[stage] == picture[before])
+                    fail_msg("event %d looks the same at the stages %d and %d", event, before,
+                             stage);
+        }
     }
 }
 
@@ -291,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_new_run_is_announced),
         cmocka_unit_test(headings_of_two_runs),
         cmocka_unit_test(the_sheet_shows_everything),
+        cmocka_unit_test(the_sheet_shows_events_on_their_way),
         cmocka_unit_test(messages_stand_alone),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -7,10 +7,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/view_case.h"
 #include "tests/view_traced.h"
+#include "visualizer/sentence.h"
 
 enum { SUMS, FALLS, OUTPUT };
 
@@ -29,7 +31,9 @@ static void set_cell(const struct fa_port *port, enum fa_tensor_id id, int64_t r
 
 static void faulty_compute(struct fa_port *port, enum fa_op op)
 {
-    bool here = port->at.i == 1 && port->at.j == 2 && port->at.head == 0;
+    /* A replay runs through what lies before its snapshot without tiles. */
+    bool real = port->tile[FA_O].live && port->tile[FA_O].cells;
+    bool here = real && port->at.i == 1 && port->at.j == 2 && port->at.head == 0;
     bool absorbs = op == FA_OP_ABSORB || op == FA_OP_UPDATE;
     if (here && absorbs && fault == FORGETS_L)
         set_cell(port, FA_L, 1, 0);
@@ -37,7 +41,7 @@ static void faulty_compute(struct fa_port *port, enum fa_op op)
         set_cell(port, FA_M, 2, -1000);
     if (here && op == FA_OP_ACCUMULATE && fault == SPOILS_O)
         set_cell(port, FA_O, 3, fa_tile_get(port, FA_O, 3, 0) + 0.25);
-    if (port->at.i == 1 && op == FA_OP_FINISH && fault == SPOILS_END)
+    if (real && port->at.i == 1 && op == FA_OP_FINISH && fault == SPOILS_END)
         set_cell(port, FA_L, 0, 1);
     honest->compute(port, op);
 }
@@ -68,6 +72,40 @@ static struct view_run *open_faulty(const char *name, enum fault which)
     return run;
 }
 
+/* The sentence of the event that breaks a check says so first, in the colour of what is bad; those
+ * around it do not. */
+static void is_told(struct view_run *run, uint64_t at, const struct view_check checks[VIEW_CHECKS])
+{
+    const struct view_check *check = checks; /* the first that breaks here */
+    while (check->first_bad != at)
+        check++;
+    struct view_frame frame = view_case_frame(run, NULL, 1280, 720, at);
+    struct view_sentence sentence;
+    struct view_draw list;
+    char first[256];
+    snprintf(first, sizeof first, "Not true from here on: %s, %s. ", check->name, check->text);
+    view_sentence(run, at - 1, &sentence);
+    assert_true(sentence.bad);
+    if (strncmp(sentence.text, first, strlen(first)) != 0)
+        fail_msg("\"%s\", expected \"%s\" first", sentence.text, first);
+    assert_true(sentence.text[strlen(first)] != '\0');
+    assert_true(sentence.text[strlen(sentence.text) - 1] == '.');
+    for (uint64_t e = at - 3; e < at + 3; e++)
+        if (e != at - 1) {
+            view_sentence(run, e, &sentence);
+            assert_false(sentence.bad && strncmp(sentence.text, first, strlen(first)) == 0);
+            assert_true(sentence.bad == (strstr(sentence.text, "Not true") != NULL));
+            assert_true(e >= at || !sentence.bad); /* later another check may break too */
+        }
+    view_draw_open(&list, &view_builtin_face, &view_dark);
+    struct view_scene scene = view_case_scene(&frame);
+    view_scene_sentence(&list, &scene);
+    const struct view_item *words = view_case_text(&list, "Not true from here on:");
+    assert_non_null(words);
+    assert_memory_equal(&words->color, &view_dark.bad, sizeof words->color);
+    view_draw_close(&list);
+}
+
 /* The check holds up to the event of tile (1, 2), or of the end of i = 1, that the fault is in,
  * and from there on it doesn't. */
 static void breaks(const char *name, enum fault which, int check, enum fa_op op, const char *text)
@@ -89,6 +127,7 @@ static void breaks(const char *name, enum fault which, int check, enum fa_op op,
     assert_int_equal(checks[check].first_bad, at);
     if (strncmp(checks[check].text, text, strlen(text)) != 0)
         fail_msg("%s: \"%s\"", name, checks[check].text);
+    is_told(run, at, checks);
     view_run_checks(run, view_run_length(run), checks);
     assert_int_equal(checks[check].first_bad, at);
     view_run_close(run);

@@ -351,14 +351,68 @@ static void key_frames_are_what_runs_did(void **state)
     view_run_close(run);
 }
 
+/* The other kinds: what had no room, the tile's shape, what the checks say, the first wave. */
+static void key_frames_of_their_own(void **state)
+{
+    (void)state;
+    const struct view_case small = {
+        .algorithm = "flash1", .n = 128, .d = 16, .br = 16, .bc = 16, .sram = 4096};
+    const struct view_case tall = {.n = 64, .br = 16, .bc = 4}, flat = {.n = 64, .br = 4, .bc = 16};
+    struct view_thumb made = thumb_of(&small, NULL, "cross");
+    int last = made.n_blocks - 1;
+    assert_int_equal(made.kind, VIEW_THUMB_BLOCKS);
+    assert_int_equal(made.sram, 4096);
+    assert_int_equal(made.block[last].id, FA_S);
+    assert_int_equal(made.block[last].bytes, 4 * 256);
+    uint64_t before = 0;
+    for (int b = 0; b < last; b++)
+        before += made.block[b].bytes;
+    assert_int_equal(made.block[last].place, before);
+    assert_true(before <= 4096 && before + made.block[last].bytes > 4096);
+
+    made = thumb_of(&tall, &flat, "tiles");
+    assert_int_equal(made.kind, VIEW_THUMB_SHAPES);
+    assert_int_equal(made.br[0], 16);
+    assert_int_equal(made.bc[0], 4);
+    assert_int_equal(made.br[1], 4);
+    assert_int_equal(made.bc[1], 16);
+    assert_true(made.moved[1][FA_K] == 4 * made.moved[0][FA_K]);
+
+    made = thumb_of(&view_case_tidy, NULL, "errors");
+    assert_int_equal(made.kind, VIEW_THUMB_CHECKS);
+    assert_int_equal(made.columns, 4);
+    assert_int_equal(made.cell[0] + made.cell[1] + made.cell[2] + made.cell[3], 4);
+}
+
+/* flash1 has a thread block for each head, and a machine whose SMs are not known no waves. */
+static void key_frames_of_waves(void **state)
+{
+    (void)state;
+    const struct view_case flash1 = {.algorithm = "flash1", .heads = 3};
+    struct view_thumb made = thumb_of(&flash1, NULL, "waves");
+    assert_int_equal(made.kind, VIEW_THUMB_TILES);
+    struct view_source source = view_case_source(&flash1);
+    struct view_run *run;
+    source.experiment.machine.sms = 10;
+    assert_int_equal(view_run_open(&source, NULL, &run, NULL), FA_OK);
+    view_thumb_make(run, NULL, "waves", &made);
+    view_run_close(run);
+    assert_int_equal(made.kind, VIEW_THUMB_WAVES);
+    assert_int_equal(made.n_sms, 10);
+    for (int sm = 0; sm < 10; sm++)
+        assert_int_equal(made.cell[sm], sm < 3);
+}
+
 static void a_key_frame_is_of_the_last_stage(void **state)
 {
     (void)state;
     struct lesson lesson = *shelf_case()->lesson[0];
-    assert_ptr_equal(view_thumb_step(&lesson), &lesson.step[8]);
+    assert_ptr_equal(view_thumb_show(&lesson), &lesson.step[8].show);
     lesson.step[2].show.stage = "scale";
     lesson.step[5].show.stage = "row";
-    assert_ptr_equal(view_thumb_step(&lesson), &lesson.step[5]);
+    assert_ptr_equal(view_thumb_show(&lesson), &lesson.step[5].show);
+    lesson.card_show = (struct lesson_show){.scenario = "--n 8", .stage = "mask"};
+    assert_ptr_equal(view_thumb_show(&lesson), &lesson.card_show);
 }
 
 static int fills_of(enum fa_tensor_id id)
@@ -420,6 +474,8 @@ int main(void)
         cmocka_unit_test(the_page_scrolls_to_the_card),
         cmocka_unit_test(an_empty_folder_is_explained),
         cmocka_unit_test(key_frames_are_what_runs_did),
+        cmocka_unit_test(key_frames_of_their_own),
+        cmocka_unit_test(key_frames_of_waves),
         cmocka_unit_test(a_key_frame_is_of_the_last_stage),
         cmocka_unit_test(nothing_is_drawn_before_a_run),
         cmocka_unit_test(the_glossary_is_sorted_and_leads_to_lessons),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/view_case.h"
+#include "visualizer/cross.h"
 
 static struct view_run *tidy;
 static struct view_draw draw;
@@ -557,9 +558,34 @@ static void many_tiles_are_few_items(void **state)
     view_run_close(run);
 }
 
+/* The checks have a place at every size with room for a sign, and are there as controls to hit. */
+static void checks_have_a_place(void **state)
+{
+    static const float sizes[][2] = {{800, 600}, {640, 480}, {900, 620}, {1280, 720}, {1920, 1080}};
+    (void)state;
+    struct view_run *run = view_case_open(&view_case_tidy);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int panel = 0; panel < 2; panel++) {
+            struct view_frame frame = view_case_frame(run, NULL, sizes[s][0], sizes[s][1], 40);
+            struct view_sram_places places;
+            frame.panel_open = panel == 1;
+            struct view_scene scene = view_case_scene(&frame);
+            view_sram_places(&scene, 0, &places);
+            assert_true(places.checks.w >= 3 * 32 && places.checks.h >= 26);
+            assert_true(places.checks.x + places.checks.w <=
+                        scene.layout.sram[0].x + scene.layout.sram[0].w);
+            bool above = places.checks.y + places.checks.h <= places.bench.y + 0.5f;
+            bool below = places.checks.y >= places.bar.y + places.bar.h;
+            assert_true(above || below);
+            assert_true(places.title.x + places.title.w <= places.checks.x || below);
+        }
+    view_run_close(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checks_have_a_place),
         cmocka_unit_test(the_cross_is_a_cross),
         cmocka_unit_test(standard_stores_s_and_p_side_by_side),
         cmocka_unit_test(gradients_lie_outside_their_tensors),

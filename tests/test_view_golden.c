@@ -52,6 +52,8 @@ static const struct golden goldens[] = {
     {"lesson-12-dark", "--lesson 12 --step 2 --size 800x600"},
     {"lesson-13-light", "--lesson 13 --step 2 --size 800x600 --theme light"},
     {"lesson-14-dark", "--lesson 14 --step 2 --size 800x600"},
+    {"turns-light", "--lesson 13 --step 7 --size 1000x600 --theme light"},
+    {"l2-dark", "--lesson 14 --step 6 --size 800x600"},
     {"contents-light", "contents"},
     {"race-dark", "race"},
 #endif
@@ -96,6 +98,8 @@ static void draw_page(const char *page, const char *path)
     lesson_stage_resize(&stage, 800, 600, race ? &view_dark : &view_light);
     stage.frame->reduced_motion = true;
     view_player_page(stage.state, race ? VIEW_PAGE_RACE : VIEW_PAGE_CONTENTS);
+    if (race)
+        view_state_do(stage.state, VIEW_RACE_ON, 0);
     for (int tick = 0; tick < 100 && !view_state_idle(stage.state); tick++) {
         view_state_tick(stage.state, 16);
         view_state_draw(stage.state);

@@ -102,6 +102,30 @@ static void compare_has_two_rows(void **state)
     assert_true(at.heading[0].h > 0 && at.heading[1].y >= at.hbm[0].y + at.hbm[0].h);
 }
 
+/* Two rows in a compact window: the panel stands beside them, and both can be used; only where
+ * that is too narrow it is a page. */
+static void compact_compare_keeps_stage_and_panel(void **state)
+{
+    (void)state;
+    for (float width = 640; width < 1000; width += 8) {
+        struct view_layout at = layout_of(large, large, width, 600);
+        assert_int_equal(at.class, VIEW_COMPACT);
+        if (width < 760) {
+            assert_false(at.beside);
+            assert_true(at.stage.w <= 0);
+            check_box("panel", at.panel, 0, 36, (int)width, 446);
+            continue;
+        }
+        assert_true(at.beside);
+        assert_true(at.panel.w >= 300 && at.panel.h == 446);
+        assert_true(at.stage.w >= 460 && at.stage.x + at.stage.w <= at.panel.x);
+        assert_true(at.sentence.w == width); /* a line of each run needs it */
+        for (int which = 0; which < 2; which++)
+            assert_true(at.hbm[which].w >= 180 && at.sram[which].w >= 180 &&
+                        at.hbm[which].h >= 190);
+    }
+}
+
 static void mini_is_small(void **state)
 {
     struct view_frame frame = view_case_frame(small, NULL, 400, 300, 0);
@@ -207,6 +231,7 @@ int main(void)
         cmocka_unit_test(regular_stands_to_the_pixel),
         cmocka_unit_test(wide_stands_to_the_pixel),
         cmocka_unit_test(compare_has_two_rows),
+        cmocka_unit_test(compact_compare_keeps_stage_and_panel),
         cmocka_unit_test(mini_is_small),
         cmocka_unit_test(what_is_closed_gives_its_place),
         cmocka_unit_test(regions_never_overlap),

@@ -277,7 +277,7 @@ static void test_handle(void **unused)
             handle = &draw->hits[n];
     assert_non_null(handle);
     assert_true(handle->box.w >= 28 && handle->box.h >= 28);
-    assert_string_equal(handle->label, "Br 16, Bc 16: drag to change the tiles");
+    assert_string_equal(handle->label, "Br 16, Bc 16: drag, or arrows, to change the tiles");
     view_state_do(f.state, VIEW_TILES_DRAG, 0); /* by a key: the chip is edited */
     assert_int_equal(f.frame->open_chip, 1);
     /* Without such a chip there is nothing to drag. */
@@ -286,6 +286,92 @@ static void test_handle(void **unused)
     draw = view_state_draw(f.state);
     for (size_t n = 0; n < draw->n_hits; n++)
         assert_int_not_equal(draw->hits[n].action, VIEW_TILES_DRAG);
+    view_state_close(f.state);
+}
+
+static void key(struct fixture *fixture, enum view_key which, bool shift)
+{
+    const struct view_input input = {.kind = VIEW_INPUT_KEY, .key = which, .shift = shift};
+    view_state_take(fixture->state, &input);
+}
+
+/* Tab goes to the corner. */
+static void focus_corner(struct fixture *fixture)
+{
+    const struct view_draw *draw = view_state_draw(fixture->state);
+    int stop = 0;
+    for (size_t n = 0; n < draw->n_hits; n++) {
+        if (!draw->hits[n].label)
+            continue;
+        if (draw->hits[n].action == VIEW_TILES_DRAG)
+            break;
+        stop++;
+    }
+    for (fixture->frame->focus = -1; fixture->frame->focus < stop;)
+        key(fixture, VIEW_KEY_TAB, false);
+}
+
+static void expect_tried(struct fixture *fixture, int64_t br, int64_t bc)
+{
+    assert_int_equal(fixture->frame->tiles.br, br);
+    assert_int_equal(fixture->frame->tiles.bc, bc);
+}
+
+static void test_keys_drag_the_corner(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_it(&f, 1280, 720);
+    /* Elsewhere arrows step through the run. */
+    key(&f, VIEW_KEY_RIGHT, false);
+    expect_tried(&f, 0, 0);
+    view_state_settle(f.state);
+    focus_corner(&f);
+    uint64_t landed = f.frame->at[0].landed;
+    key(&f, VIEW_KEY_DOWN, false);
+    expect_tried(&f, 17, 16);
+    expect_words(&f, "17 × 16, dragged");
+    key(&f, VIEW_KEY_UP, false);
+    key(&f, VIEW_KEY_UP, false);
+    key(&f, VIEW_KEY_LEFT, false);
+    expect_tried(&f, 15, 15);
+    key(&f, VIEW_KEY_RIGHT, true);
+    expect_tried(&f, 15, 30);
+    key(&f, VIEW_KEY_UP, true);
+    expect_tried(&f, 7, 30);
+    assert_true(f.frame->tiles.moved.elements == moved_with(f.frame->run[0], 7, 30));
+    assert_int_equal(f.frame->at[0].landed, landed);
+    assert_int_equal(f.runs, 0);
+    key(&f, VIEW_KEY_ENTER, false);
+    assert_int_equal(f.runs, 1);
+    assert_string_equal(f.frame->options[1].value, "7x30");
+    expect_tried(&f, 0, 0);
+    /* They stay inside the problem. */
+    for (int n = 0; n < 9; n++) {
+        key(&f, VIEW_KEY_UP, true);
+        key(&f, VIEW_KEY_RIGHT, true);
+    }
+    expect_tried(&f, 1, view_run_header(f.frame->run[0])->problem.nk);
+    key(&f, VIEW_KEY_ESCAPE, false);
+    expect_tried(&f, 0, 0);
+    assert_int_equal(f.runs, 1);
+    view_state_close(f.state);
+}
+
+/* Esc lets go of a corner that the pointer drags, too: nothing is run. */
+static void test_escape_lets_go(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_it(&f, 1280, 720);
+    drag_to(&f, 24, 8);
+    key(&f, VIEW_KEY_ESCAPE, false);
+    expect_tried(&f, 0, 0);
+    pointer(&f, VIEW_INPUT_MOVE, 200, 300);
+    expect_tried(&f, 0, 0);
+    let_go(&f);
+    assert_int_equal(f.runs, 0);
+    assert_string_equal(f.frame->options[1].value, "16x16");
     view_state_close(f.state);
 }
 
@@ -349,6 +435,9 @@ int main(void)
         cmocka_unit_test(test_drag_counts), cmocka_unit_test(test_does_not_fit),
         cmocka_unit_test(test_border),      cmocka_unit_test(test_let_go_runs),
         cmocka_unit_test(test_grip),        cmocka_unit_test(test_handle),
+        cmocka_unit_test(test_keys_drag_the_corner),
+        cmocka_unit_test(test_escape_lets_go),
+        cmocka_unit_test(test_keys_drag_the_corner), cmocka_unit_test(test_escape_lets_go),
         cmocka_unit_test(test_many_tiles),  cmocka_unit_test(test_covered),
         cmocka_unit_test(test_sizes),
     };

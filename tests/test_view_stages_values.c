@@ -1,6 +1,6 @@
 /*
- * The numbers of the stages that show the run's bits and errors: keep bits against Philox, the
- * mask's tiles against its rule, errors by tile up to the position.
+ * The numbers of the stages that show the run's bits and errors: keep bits against Philox, by their
+ * place and in turn, the mask's tiles against its rule, errors by tile up to the position.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +54,135 @@ static void test_bits(void **state)
     stage_case_expect(text);
     stage_case_expect("p = 0.3, seed 7");
     view_run_close(run);
+}
+
+/* ---- keep bits in turn ----------------------------------------------------------------------- */
+
+enum { TURN_ROWS = 40, TURN_KEYS = 36, TURN_HEADS = 2 };
+
+static bool dealt_bit(uint64_t t)
+{
+    const uint32_t counter[4] = {(uint32_t)(t / 4), 0, 0, 0};
+    uint32_t words[4];
+    fa_philox4x32(7, counter, words);
+    return words[t % 4] >= (uint32_t)floor(0.3 * 4294967296.0);
+}
+
+/* The bits of head 1, tiles of 8 x 8 in the order that the loops say: of the queries outside, or of
+ * the keys. */
+static void deal(bool keys_outside, uint8_t keep[TURN_ROWS][TURN_KEYS], int64_t turn[5][5])
+{
+    uint64_t t = 0;
+    for (int head = 0; head < TURN_HEADS; head++)
+        for (int n = 0; n < 25; n++) {
+            int i = keys_outside ? n % 5 : n / 5, j = keys_outside ? n / 5 : n % 5;
+            turn[i][j] = n;
+            for (int r = 8 * i; r < 8 * i + 8; r++)
+                for (int c = 8 * j; c < 8 * j + 8 && c < TURN_KEYS; c++)
+                    keep[r][c] = dealt_bit(t++);
+        }
+}
+
+static void test_turns(void **state)
+{
+    static uint8_t keep[2][TURN_ROWS][TURN_KEYS];
+    static int64_t turn[2][5][5];
+    (void)state;
+    for (int backward = 0; backward < 2; backward++) {
+        struct view_run *run = view_case_open(&(struct view_case){.n = TURN_ROWS,
+                                                                  .nk = TURN_KEYS,
+                                                                  .br = 8,
+                                                                  .bc = 8,
+                                                                  .heads = TURN_HEADS,
+                                                                  .backward = backward,
+                                                                  .dropout_p = 0.3});
+        struct view_turns turns;
+        deal(backward, keep[backward], turn[backward]);
+        assert_true(view_run_turns(run, 0, &turns));
+        assert_int_equal(turns.turn[0], 0);
+        assert_true(view_run_turns(run, 1, &turns));
+        assert_memory_equal(turns.turn, turn[backward], sizeof turn[backward]);
+        assert_memory_equal(turns.keep, keep[backward], sizeof keep[backward]);
+        for (int tile = 0; tile < 25; tile++) {
+            const struct sim_event *event = view_run_event(run, turns.event[tile]);
+            assert_true(event->head == 1 && event->i == (uint64_t)tile / 5 &&
+                        event->j == (uint64_t)tile % 5);
+        }
+        view_run_close(run);
+    }
+    assert_memory_not_equal(keep[0], keep[1], sizeof keep[0]);
+    struct view_run *plain = view_case_open(&(struct view_case){0});
+    assert_false(view_run_turns(plain, 0, &(struct view_turns){0}));
+    view_run_close(plain);
+}
+
+/* Frames in the colour of what is wrong: one a bit. */
+static int count_frames(void)
+{
+    int n = 0;
+    for (size_t k = 0; k < stage_list.n_items; k++)
+        n += stage_list.items[k].kind == VIEW_FRAME &&
+             memcmp(&stage_list.items[k].color, &view_dark.bad, sizeof view_dark.bad) == 0;
+    return n;
+}
+
+static struct view_color bit_color(int image, int row, int column)
+{
+    for (size_t k = 0; k < stage_list.n_items; k++)
+        if (stage_list.items[k].kind == VIEW_IMAGE && stage_list.items[k].columns == 16 &&
+            image-- == 0)
+            return stage_list.items[k].cells[row * 16 + column];
+    fail_msg("no such image");
+    return view_dark.bg;
+}
+
+static void test_turns_are_framed(void **state)
+{
+    struct view_run *run[2];
+    struct view_turns turns[2];
+    int differ = 0;
+    char text[64];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        run[k] = view_case_open(&(struct view_case){.backward = k == 1, .dropout_p = 0.3});
+        assert_true(view_run_turns(run[k], 0, &turns[k]));
+    }
+    for (int n = 0; n < 256; n++)
+        differ += turns[0].keep[n] != turns[1].keep[n];
+    assert_true(differ > 20);
+    struct view_frame frame = view_case_frame(run[0], run[1], 1280, 720, view_run_length(run[0]));
+    frame.at[1].landed = view_run_length(run[1]);
+    stage_case_draw(view_stage_bits, &frame);
+    assert_int_equal(count_frames(), 0); /* by their place they are the same */
+    frame.in_turn = true;
+    stage_case_draw(view_stage_bits, &frame);
+    assert_int_equal(count_frames(), 2 * differ);
+    snprintf(text, sizeof text, "%d of 256 bits differ", differ);
+    stage_case_expect(text);
+    frame.covered = true;
+    stage_case_draw(view_stage_bits, &frame);
+    assert_int_equal(count_frames(), 0);
+    assert_null(view_case_text(&stage_list, "differ"));
+    frame.covered = false;
+
+    /* The second run is about to draw tile (1,0), its second: what is not drawn has no frame. */
+    frame.at[1].landed = turns[1].event[4];
+    assert_int_equal(turns[1].turn[4], 1);
+    stage_case_draw(view_stage_bits, &frame);
+    stage_case_expect("0 of 16 bits differ");
+    assert_int_equal(count_frames(), 0);
+    struct view_color cell = bit_color(1, 4, 0);
+    assert_memory_equal(&cell, &view_dark.panel, sizeof cell);
+    cell = bit_color(0, 4, 0);
+    assert_memory_not_equal(&cell, &view_dark.panel, sizeof cell);
+    frame.at[1].landed++;
+    stage_case_draw(view_stage_bits, &frame);
+    stage_case_expect("of 32 bits differ");
+    assert_true(count_frames() > 0);
+    cell = bit_color(1, 4, 0);
+    assert_memory_not_equal(&cell, &view_dark.panel, sizeof cell);
+    view_run_close(run[0]);
+    view_run_close(run[1]);
 }
 
 /* ---- the block mask -------------------------------------------------------------------------- */
@@ -164,6 +293,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_bits, stage_case_set_up, stage_case_tear_down),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test_setup_teardown(test_turns_are_framed, stage_case_set_up,
+                                        stage_case_tear_down),
         cmocka_unit_test_setup_teardown(test_mask, stage_case_set_up, stage_case_tear_down),
         cmocka_unit_test_setup_teardown(test_errors, stage_case_set_up, stage_case_tear_down),
     };

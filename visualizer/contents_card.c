@@ -4,7 +4,7 @@
 #include "visualizer/contents.h"
 #include "visualizer/thumb.h"
 
-enum { PAD = 14, NUMBER = 38, DOT = 9, FOOT = 28 };
+enum { PAD = 14, NUMBER = 38, DOT = 9, FOOT = 28, LEAST_FRAME = 18 };
 
 static struct view_type type_of(const struct view_draw *draw, enum view_style style, float size,
                                 bool second)
@@ -137,9 +137,10 @@ void view_contents_card(const struct view_contents *contents, const struct view_
         view_cut_top(&box, view_sheet_text(sheet, box, small, lesson->card));
 
     float high = contents->card_height > 156 ? floorf(34 + (contents->card_height - 156) / 2) : 34;
+    high = fminf(high, box.h - 2); /* of long words it is lower */
     struct view_box frame = {box.x, box.y + box.h - high, fminf(box.w, 210), high};
     const struct view_thumb *thumb = contents->lesson->thumb ? contents->lesson->thumb[card] : NULL;
-    if (frame.y >= box.y + 2 && view_sheet_shows(sheet, frame))
+    if (high >= LEAST_FRAME && view_sheet_shows(sheet, frame))
         view_thumb_draw(draw, frame, thumb);
 
     foot.y += 1;

@@ -144,6 +144,24 @@ bool view_slot_hold(const struct view_moment *moment, enum fa_tensor_id slot,
 
 /* ---- SRAM's parts ---------------------------------------------------------------------------- */
 
+/* Under the bench where there is room for a row of them, or three; in a low window beside the title. */
+static void place_checks(struct view_box *inside, struct view_sram_places *places)
+{
+    enum { CHIP = 26, APART = 4, WORDS = 456, SIGNS = 112 };
+    float lines = inside->w >= WORDS ? 1 : 3;
+    if (inside->h >= (lines == 1 ? 300 : 400) && inside->w >= 150) {
+        /* Side by side where their words have room, else below each other. */
+        places->checks = view_cut_bottom(inside, lines * CHIP + (lines - 1) * APART);
+        view_cut_bottom(inside, 8);
+    } else if (places->title.h > 0 && inside->h < 300 && inside->w >= 300 && inside->h >= 100) {
+        places->checks = view_cut_right(&places->title, SIGNS); /* a tick or a cross each */
+        view_cut_right(&places->title, 8);
+        places->checks.y += APART;
+        places->checks.h = CHIP;
+        view_cut_top(inside, APART);
+    }
+}
+
 void view_sram_places(const struct view_scene *scene, int which, struct view_sram_places *places)
 {
     struct view_box box = scene->layout.sram[which];
@@ -159,14 +177,8 @@ void view_sram_places(const struct view_scene *scene, int which, struct view_sra
         places->title = view_cut_top(&inside, 26);
     else
         view_cut_top(&inside, 4);
-    if (!scene->frame->run[1] && inside.h >= 300 && inside.w >= 150) {
-        /* Side by side where their words have room, else below each other. */
-        float lines = inside.w >= 456 ? 1 : 3;
-        if (lines == 1 || inside.h >= 400) {
-            places->checks = view_cut_bottom(&inside, lines * 26 + (lines - 1) * 4);
-            view_cut_bottom(&inside, 8);
-        }
-    }
+    if (!scene->frame->run[1])
+        place_checks(&inside, places);
     if (inside.h >= 60) {
         places->bar = view_cut_bottom(&inside, inside.h >= 220 ? 22 : inside.h >= 100 ? 18 : 12);
         view_cut_bottom(&inside, 8);

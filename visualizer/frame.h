@@ -105,6 +105,16 @@ struct view_tiles_tried {
     struct sim_volume best;
 };
 
+/* An L2 between HBM and SRAM: what a lesson's step counted of a run of its own, and what the model
+ * of L2 (simulator/l2.h) makes of it. Bytes over the whole run and all its heads. */
+struct view_l2 {
+    uint64_t capacity;              /* 0: no L2 is drawn */
+    uint64_t read, write;           /* between L2 and the SMs: counted */
+    uint64_t dram_read, dram_write; /* between L2 and HBM: by the model */
+    int64_t heads;                  /* over the batch */
+    char machine[48];
+};
+
 struct view_lesson;
 
 struct view_frame {
@@ -127,6 +137,8 @@ struct view_frame {
     bool all_heads;           /* numbers of all heads, else of one */
     bool c_code;              /* Code: our C, else the paper's steps */
     bool covered;             /* a prediction is open: what answers it is covered */
+    bool in_turn;             /* keep bits as a generator would deal them out: turns.c */
+    struct view_l2 l2;        /* of one run alone: of two there is no room */
 
     double zoom;              /* of HBM's cross: 1 fits */
     float zoom_x, zoom_y;     /* the point of the cross in the middle of HBM, 0..1 */

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+/* Two rows beside a panel, in a compact window: narrower, the panel is a page. */
+enum { LEAST_BESIDE = 760 };
+
 /* Heights, margins and shares of a class. */
 struct measures {
     float bar, sentence, track, margin, top, bottom, lanes, gap;
@@ -66,6 +69,8 @@ static float hbm_share(enum view_class class, bool numbers, bool compare)
 /* The width of a panel beside the stage. */
 static float panel_width(enum view_class class, float width)
 {
+    if (class == VIEW_COMPACT)
+        return 300 + floorf((width - LEAST_BESIDE) * 0.18f);
     return class == VIEW_WIDE ? within(floorf(width / 4), 400, 640) : 344;
 }
 
@@ -79,6 +84,21 @@ static void place_side_panels(struct view_layout *layout, struct view_box *left,
         layout->panel = view_cut_top(&side, floorf(side.h * 452 / 948));
         layout->second_panel = side;
     }
+}
+
+/* L2 in the middle, with lanes on both sides: the memories beside them get the same width. */
+static bool place_l2(struct view_layout *layout, struct view_box row, float lanes)
+{
+    enum { LEAST_MEMORY = 200, MORE = 8 }; /* their totals are of many heads */
+    float wide = lanes + MORE, memory = floorf((row.w - 3 * wide) / 2);
+    if (memory < LEAST_MEMORY)
+        return false;
+    layout->hbm[0] = view_cut_left(&row, memory);
+    layout->dram = view_cut_left(&row, wide);
+    layout->l2 = view_cut_left(&row, wide);
+    layout->lanes[0] = view_cut_left(&row, wide);
+    layout->sram[0] = row;
+    return true;
 }
 
 /* HBM, lanes and SRAM side by side in a row of the stage. */
@@ -104,7 +124,8 @@ static void place_stage(struct view_layout *layout, const struct view_frame *fra
     view_cut_bottom(&box, m->bottom);
     if (!compare) {
         view_cut_top(&box, m->top);
-        place_row(layout, 0, box, share, m->lanes);
+        if (frame->l2.capacity == 0 || !place_l2(layout, box, m->lanes))
+            place_row(layout, 0, box, share, m->lanes);
         return;
     }
     float height = floorf(box.h / 2);
@@ -129,17 +150,22 @@ void view_layout_make(const struct view_frame *frame, struct view_layout *layout
     layout->track = view_cut_bottom(&left, m.track);
     if (panel && class >= VIEW_REGULAR)
         place_side_panels(layout, &left, class == VIEW_WIDE);
-    /* Two rows and a sheet below them need more height than a compact window has. */
-    bool page = panel && (class == VIEW_MINI || (class == VIEW_COMPACT && compare));
+    /* Two rows and a sheet below them need more height than a compact window has: there the panel
+     * stands beside the rows, under which the sentences keep the whole width. */
+    bool narrow = class == VIEW_COMPACT && compare;
+    layout->beside = panel && (class >= VIEW_REGULAR || (narrow && left.w >= LEAST_BESIDE));
+    bool page = panel && !layout->beside && (class == VIEW_MINI || narrow);
     /* A question needs more height than a table. */
     float sheet = frame->panel == VIEW_PANEL_LESSON ? 204 : 170;
-    if (panel && class == VIEW_COMPACT && !page)
+    if (panel && class == VIEW_COMPACT && !page && !narrow)
         layout->panel = view_cut_bottom(&left, sheet + floorf((left.h - 490) * 0.4f));
     layout->sentence = view_cut_bottom(&left, m.sentence);
     if (page) {
         layout->panel = left;
         return;
     }
+    if (narrow && layout->beside)
+        layout->panel = view_cut_right(&left, panel_width(class, left.w));
     layout->stage = left;
     place_stage(layout, frame, &m);
 }

@@ -17,12 +17,15 @@ struct view_layout {
     enum view_class class;
     struct view_box bar;       /* h 0: hidden */
     struct view_box stage;     /* all of it: HBM, lanes and SRAM of both runs; another stage fills it.
-                                * w 0: a panel is open as a page in its place (mini, compact
-                                * compare) */
+                                * w 0: a panel is open as a page in its place (mini, and
+                                * compare in a narrow compact window) */
     struct view_box hbm[2], lanes[2], sram[2]; /* [1] with compare alone */
+    struct view_box l2, dram;  /* left of lanes[0], where the frame has an L2: it, and the lanes
+                                * between it and HBM; w 0: none, or no room */
     struct view_box heading[2]; /* of a compared run: its name and total; h 0 without compare */
     struct view_box sentence;
     struct view_box panel, second_panel; /* w 0: none */
+    bool beside;               /* the panel is right of the stage, not below it or in its place */
     struct view_box track;     /* with its buttons: the transport */
     bool numbers;              /* cells of the bench are numbers: SRAM has the larger share */
 };

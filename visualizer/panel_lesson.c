@@ -227,10 +227,10 @@ void view_panel_lesson(struct view_draw *draw, const struct view_scene *scene, s
     const struct view_lesson *view = scene->frame->lesson;
     if (!view || !view->lesson)
         return;
-    if (scene->layout.class == VIEW_COMPACT && scene->layout.stage.w > 0)
-        draw_sheet(draw, scene, box);
-    else if (scene->layout.class <= VIEW_COMPACT)
-        view_panel_flow(draw, scene, box, whole_page);
-    else
+    if (scene->layout.beside)
         draw_column(draw, scene, box);
+    else if (scene->layout.class == VIEW_COMPACT && scene->layout.stage.w > 0)
+        draw_sheet(draw, scene, box);
+    else
+        view_panel_flow(draw, scene, box, whole_page);
 }

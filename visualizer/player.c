@@ -66,6 +66,7 @@ static void look_at(struct view_state *state, const struct lesson_show *show)
     frame->stage = (enum view_stage)index_of(stages, VIEW_STAGES, show->stage);
     frame->clock = (enum view_clock_kind)index_of(clocks, VIEW_CLOCKS, show->keep_together);
     frame->bytes = !show->elements;
+    frame->in_turn = strcmp(show->bits, "turn") == 0;
     frame->panel = VIEW_PANEL_LESSON; /* the step's own is the second where there is room for two */
     if (panel != VIEW_PANEL_LESSON)
         frame->second_panel = (enum view_panel)panel;
@@ -87,6 +88,15 @@ static void point_at_row(struct view_state *state)
         state->frame.cell = (struct view_cell){.on = true, .chip = true, .id = FA_S, .row = row};
 }
 
+void view_player_seek(struct view_state *state, struct view_position at)
+{
+    int which;
+    const struct view_run *run = view_state_leader(state, &which);
+    view_state_seek(state, at);
+    if (at.landed >= view_run_length(state->frame.run[0]))
+        view_state_place(state, which, (struct view_position){view_run_length(run), 0});
+}
+
 void view_player_stand(struct view_state *state, const char *place)
 {
     struct fa_error error;
@@ -96,7 +106,7 @@ void view_player_stand(struct view_state *state, const char *place)
     if (view_position_parse(state->frame.run[0], place, &at, &error) != FA_OK)
         at = (struct view_position){0, 0}; /* of a changed run */
     state->player->at = at;
-    view_state_seek(state, at);
+    view_player_seek(state, at);
     point_at_row(state);
 }
 
@@ -169,6 +179,7 @@ enum fa_status view_player_enter(struct view_state *state, const struct lesson *
     enum fa_status status = view_player_runs(state, show->scenario, show->compare, error);
     bool ends = step >= lesson->n_steps;
     look_at(state, show);
+    view_player_l2(state);
     if (!ends)
         view_player_stand(state, show->at);
     view_player_ask(state);
@@ -207,7 +218,8 @@ void view_player_leave(struct view_state *state)
     player->view.lesson = NULL;
     player->view.question = NULL;
     player->view.page = VIEW_PAGE_STAGE;
-    state->frame.covered = false;
+    state->frame.covered = state->frame.in_turn = false;
+    state->frame.l2 = (struct view_l2){.capacity = 0};
     state->frame.title = "Explore";
     if (state->frame.panel == VIEW_PANEL_LESSON)
         state->frame.panel = VIEW_PANEL_CODE;

@@ -51,8 +51,9 @@ struct view_lesson_host {
     enum fa_status (*save)(void *context, const struct lesson_progress *progress,
                            struct fa_error *error);
     /* Runs for a card's key frame, which never come on screen: words and chips stay what they are.
-     * run[0] NULL where that would take long. The whole may be NULL: cards have no key frames. */
-    enum fa_status (*open_aside)(void *context, const char *words, const char *compare,
+     * Without `values`, or where those would take long, they are counted alone; run[0] NULL where
+     * that takes long too. The whole may be NULL: cards have no key frames. */
+    enum fa_status (*open_aside)(void *context, const char *words, const char *compare, bool values,
                                  struct view_run *run[2], struct fa_error *error);
     struct lesson_runner runner;
     void *context; /* of those above */

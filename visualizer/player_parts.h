@@ -63,6 +63,8 @@ bool view_player_bound(const struct view_state *state, struct view_position *mos
 enum fa_status view_player_enter(struct view_state *state, const struct lesson *lesson, int step,
                                  struct fa_error *error);
 const struct lesson_show *view_player_show_of(const struct view_lesson *view);
+/* There is a run on screen. Of two, the end is that of both, also where one has more to do. */
+void view_player_seek(struct view_state *state, struct view_position at);
 /* where the step is; of a run without it the start */
 void view_player_stand(struct view_state *state, const char *place);
 void view_player_save(struct view_state *state);
@@ -72,6 +74,7 @@ void view_player_next(struct view_state *state);
 /* player_runs.c */
 enum fa_status view_player_runs(struct view_state *state, const char *words, const char *compare,
                                 struct fa_error *error);
+void view_player_l2(struct view_state *state); /* the step's, for the run on screen */
 void view_player_break(struct view_state *state);  /* "Run it" */
 void view_player_return(struct view_state *state); /* to the lesson's run */
 

@@ -42,7 +42,7 @@ void view_player_play_to(struct view_state *state, const char *place)
     bool ahead = target.landed > frame->at[0].landed ||
                  (target.landed == frame->at[0].landed && target.flight > frame->at[0].flight);
     if (!ahead || frame->reduced_motion) {
-        view_state_seek(state, target);
+        view_player_seek(state, target);
         view_player_done_playing(state);
         return;
     }
@@ -63,7 +63,7 @@ static void stop_playing(struct view_state *state, bool arrive)
     state->haste = 1;
     state->frame.playing = false;
     if (arrive)
-        view_state_seek(state, player->target);
+        view_player_seek(state, player->target);
     if (player->opened_panel)
         state->frame.panel_open = true;
     player->opened_panel = false;

@@ -40,7 +40,9 @@ void view_player_race(struct view_state *state)
     frame->speed = VIEW_AUTO;
     frame->covered = false;
     view_state_seek(state, (struct view_position){0, 0});
-    frame->playing = true;
+    frame->playing = !frame->reduced_motion;
+    if (frame->reduced_motion) /* the first of three stills: both are on their way */
+        view_state_place(state, 1, (struct view_position){view_run_length(frame->run[1]) / 2, 0});
 }
 
 /* The race stands where flash2 is done. */
@@ -70,7 +72,7 @@ void view_player_race_tick(struct view_state *state)
         return;
     switch (state->player->view.race_phase) {
     case 0:
-        if (frame->reduced_motion || frame->at[1].landed >= view_run_length(frame->run[1]))
+        if (frame->at[1].landed >= view_run_length(frame->run[1]))
             ask_in_race(state);
         break;
     case 2:
@@ -119,7 +121,9 @@ bool view_player_race_key(struct view_state *state, const struct view_input *inp
         view_player_nudge(state, input->key == VIEW_KEY_LEFT ? -1 : 1);
         return true;
     case VIEW_KEY_SPACE:
-        if (view->race_phase == 0 || view->race_phase == 2)
+        if (view->race_phase == 0 && state->frame.reduced_motion)
+            view_player_race_on(state);
+        else if (view->race_phase == 0 || view->race_phase == 2)
             state->frame.playing = !state->frame.playing;
         return true;
     case VIEW_KEY_ENTER:

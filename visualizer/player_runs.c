@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/l2.h"
 #include "visualizer/player_parts.h"
 
 static void refresh_words(struct view_state *state)
@@ -81,6 +82,36 @@ enum fa_status view_player_runs(struct view_state *state, const char *words, con
     return FA_OK;
 }
 
+void view_player_l2(struct view_state *state)
+{
+    struct view_player *player = state->player;
+    const struct lesson_show *show = view_player_show_of(&player->view);
+    const struct lesson_runner *runner = &player->host.runner;
+    struct view_l2 *out = &state->frame.l2;
+    char words[LESSON_WORDS];
+    struct fa_error error;
+    struct sim_result result;
+    struct sim_l2 l2;
+    bool refused;
+    *out = (struct view_l2){.capacity = 0};
+    /* Of a run that the learner made, and that has no count, none is drawn. */
+    if (!show->l2 ||
+        lesson_words_join(player->words, show->l2, words, sizeof words, &error) != FA_OK ||
+        runner->count(runner->context, words, &result, &refused, &error) != FA_OK || refused ||
+        sim_l2_predict(&result, NULL, &l2, &error) != FA_OK)
+        return;
+    const struct fa_problem *problem = &result.problem;
+    *out = (struct view_l2){
+        .capacity = l2.l2_bytes,
+        .read = sim_counters_read_all(&result.counters, problem).bytes,
+        .write = sim_counters_write_all(&result.counters, problem).bytes,
+        .dram_read = l2.total.dram_read_bytes,
+        .dram_write = l2.total.dram_write_bytes,
+        .heads = problem->batch * problem->heads,
+    };
+    snprintf(out->machine, sizeof out->machine, "%s", result.machine.name);
+}
+
 /* ---- other parameters -------------------------------------------------------------------- */
 
 /* The consequence of other parameters, seen by playing them through. */
@@ -107,7 +138,10 @@ void view_player_ran(struct view_state *state)
     refresh_words(state);
     find_changes(state);
     struct view_lesson *view = &player->view;
-    if (!view_player_reads(state) || view->phase == VIEW_LESSON_END)
+    if (!view_player_reads(state))
+        return;
+    view_player_l2(state);
+    if (view->phase == VIEW_LESSON_END)
         return;
     if (state->frame.panel_open)
         state->frame.panel = VIEW_PANEL_LESSON;
@@ -146,6 +180,7 @@ void view_player_break(struct view_state *state)
     player->n_options = n;
     find_changes(state);
     view->changed = true;
+    view_player_l2(state);
     tell_consequence(state);
 }
 
@@ -159,6 +194,7 @@ void view_player_return(struct view_state *state)
     player->opened[0] = '\0';
     if (view_player_runs(state, show->scenario, show->compare, &error) != FA_OK)
         return;
+    view_player_l2(state);
     view_player_stand(state, show->at);
     if (!breaks)
         view_player_ask(state);

@@ -35,11 +35,11 @@ void view_player_thumbs_step(struct view_state *state)
 {
     struct view_player *player = state->player;
     int n = player->n_thumbs++;
-    const struct lesson_show *show = &view_thumb_step(player->host.shelf->lesson[n])->show;
+    const struct lesson_show *show = view_thumb_show(player->host.shelf->lesson[n]);
     struct view_run *run[2] = {NULL, NULL};
     struct fa_error error;
-    if (player->host.open_aside(player->host.context, show->scenario, show->compare, run, &error) !=
-            FA_OK ||
+    if (player->host.open_aside(player->host.context, show->scenario, show->compare,
+                                view_thumb_needs_values(show->stage), run, &error) != FA_OK ||
         !run[0])
         return;
     view_thumb_make(run[0], run[1], show->stage, &player->thumbs[n]);

@@ -139,6 +139,8 @@ static bool place_box(const struct view_scene *scene, int which, const char *nam
         *box = lanes.read;
     else if (strcmp(name, "write lane") == 0)
         *box = lanes.write;
+    else if (strcmp(name, "L2") == 0 && which == 0)
+        *box = layout->l2;
     return box->w > 0 && box->h > 0;
 }
 

@@ -195,7 +195,9 @@ void view_run_close(struct view_run *run)
     if (!run)
         return;
     view_rows_free(run->rows);
+    view_dealt_free(run->dealt);
     view_errors_free(run->errors);
+    view_stage_errors_free(run->stage_errors);
     view_replays_free(run->replays);
     view_survey_free(run->survey);
     view_sums_free(run->sums);

@@ -223,6 +223,25 @@ enum { VIEW_MOST_ROW_SCORES = 1 << 22 }; /* of a head, of a run whose rows are k
  */
 bool view_run_row(struct view_run *run, int64_t head, int64_t row, struct view_row *out);
 
+/* ---- keep bits in turn (turns.c) --------------------------------------------------------- */
+
+/* Of a head: which tile's bits were formed when, and what they would be then. */
+struct view_turns {
+    const uint64_t *event; /* tr x tc: that first forms the tile's bits; UINT64_MAX: none does */
+    const int64_t *turn;   /* tr x tc: the how many-th tile of the head that is, from 0; -1 */
+    const uint8_t *keep;   /* nq x nk; 0 in tiles that none forms */
+};
+
+/*
+ * Dropout's keep bits as they would be of a generator that deals them out one after another: the
+ * words of Philox that follow on those of row 0, drawn by the run's seed as its events come to
+ * form bits, row by row of each tile. So they follow from the order of the tiles, and another
+ * order gives others. (The run itself takes the bits of dropout.h, which follow from the place.)
+ * False without dropout, where a mask was given, past VIEW_MOST_ROW_SCORES, and without memory.
+ * Valid until the next call.
+ */
+bool view_run_turns(struct view_run *run, int64_t head, struct view_turns *turns);
+
 /* ---- checks (checks.c) ------------------------------------------------------------------- */
 
 enum view_verdict { VIEW_NO_VERDICT, VIEW_GOOD, VIEW_BAD };
@@ -264,6 +283,26 @@ struct view_error_row {
     bool passed;
 };
 int view_run_errors(struct view_run *run, struct view_error_row rows[4]); /* how many; 0: none */
+
+/*
+ * What a stage of the finished forward run was off, over head 0 of the first sequence, against
+ * truth.h's softmax in double of the same inputs: S as the softmax took it (of algorithms that
+ * store it from HBM, else on chip), P where HBM holds it, LSE and O as they were stored. Keys
+ * that are hidden do not count. (error_stages.c)
+ */
+struct view_stage_error {
+    enum fa_tensor_id id; /* FA_S, FA_P, FA_LSE, FA_O */
+    bool formed;          /* false: this run never has it as a whole, as P of flash */
+    bool in_hbm;          /* else it was on chip alone */
+    enum fa_dtype format; /* in which it lay there */
+    double max_abs, rms;
+};
+
+enum { VIEW_ERROR_STAGES = 4, VIEW_MOST_STAGE_SCORES = 1 << 20 };
+
+/* How many, in that order; 0 of a backward pass, of a run that was refused or has no values, and
+ * past VIEW_MOST_STAGE_SCORES. Computed once. */
+int view_run_stage_errors(struct view_run *run, struct view_stage_error stages[VIEW_ERROR_STAGES]);
 
 /* |O - softmax so far| at its largest in query tile i after key tile j was accumulated: what
  * Error by tile paints. Of algorithms that normalise P first it is O's difference from the

@@ -1,6 +1,6 @@
 /*
  * What the files of a run share: run.c, history.c, units.c, track.c, survey.c, snapshot.c,
- * values.c, checks.c, errors.c and rows.c, and no others.
+ * values.c, checks.c, errors.c, error_stages.c, rows.c and turns.c, and no others.
  */
 #ifndef VIEW_RUN_PARTS_H
 #define VIEW_RUN_PARTS_H
@@ -19,6 +19,8 @@ struct view_replays; /* the run again, up to a position: values.c */
 struct view_audit;   /* what it should have shown: checks.c */
 struct view_errors;  /* of its results: errors.c */
 struct view_rows;    /* rows.c */
+struct view_dealt;   /* bits in turn: turns.c */
+struct view_stage_errors; /* error_stages.c */
 
 /* The state that was asked for last, from which the next one is often a few events away. */
 struct view_state_cache {
@@ -46,6 +48,8 @@ struct view_run {
     struct view_replays *replays; /* made at the first look; NULL before, and without values */
     struct view_errors *errors;
     struct view_rows *rows; /* made at the first look */
+    struct view_dealt *dealt; /* made at the first look */
+    struct view_stage_errors *stage_errors; /* made at the first look */
 };
 
 static inline int64_t view_least(int64_t a, int64_t b)
@@ -167,6 +171,14 @@ void view_errors_free(struct view_errors *errors);
 /* ---- rows.c ------------------------------------------------------------------------------ */
 
 void view_rows_free(struct view_rows *rows);
+
+/* ---- error_stages.c ---------------------------------------------------------------------- */
+
+void view_stage_errors_free(struct view_stage_errors *errors);
+
+/* ---- turns.c ----------------------------------------------------------------------------- */
+
+void view_dealt_free(struct view_dealt *dealt);
 
 #ifdef __cplusplus
 }

@@ -162,6 +162,14 @@ static void paint_way(const struct flight *f, const struct way *way, double alph
     view_arrow(f->draw, c[2].x, c[2].y, c[3].x, c[3].y, 2, color);
 }
 
+/* What is counted comes out of L2, or goes into it, where there is one: whether HBM sent it this
+ * time, nothing here says. */
+static struct view_box at_lanes(const struct flight *f, struct view_box hbm, float height)
+{
+    struct view_box l2 = f->scene->layout.l2;
+    return l2.w > 0 ? view_box_make(l2.x + l2.w - 12, height - 6, 12, 12) : hbm;
+}
+
 static void fly(const struct flight *f)
 {
     bool load = f->event->kind == SIM_LOAD;
@@ -176,7 +184,8 @@ static void fly(const struct flight *f)
     struct view_box lane = load ? lanes.read : lanes.write;
     struct view_box all = f->scene->layout.lanes[f->which];
     float height = lane.h > 0 ? lane.y + lane.h / 2 : all.y + all.h / 2;
-    struct way way = way_between(from, to, height);
+    struct way way = way_between(load ? at_lanes(f, hbm, height) : slot,
+                                 load ? slot : at_lanes(f, hbm, height), height);
     struct view_look look = look_of(f, (enum fa_tensor_id)f->event->tensor);
 
     view_ring(f->draw, from, 3, 2, view_fade(f->draw->theme->text, part(ms, 0, ring_time)));

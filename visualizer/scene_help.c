@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "visualizer/scene.h"
+#include "visualizer/scene_help.h"
 
 enum row_kind {
     ROW_HEADING,
     ROW_TENSORS,
+    ROW_STAGES,
     ROW_EVENT,
     ROW_STATES,
     ROW_LEVEL,
@@ -29,19 +30,6 @@ static const enum fa_tensor_id tensors[][4] = {{FA_Q, FA_K, FA_V, FA_S},
                                                {FA_P, FA_O, FA_M, FA_LSE},
                                                {FA_DQ, FA_DK, FA_DV, FA_DO},
                                                {FA_DP, FA_DS, FA_MASK, FA_BIAS}};
-
-static const struct {
-    enum sim_event_kind kind;
-    const char *name, *time, *text;
-} events[] = {
-    {SIM_LOAD, "load", "420 ms", "HBM to SRAM: a copy, the source stays"},
-    {SIM_STORE, "store", "420 ms", "SRAM to HBM: a stale copy is renewed"},
-    {SIM_COMPUTE, "compute", "520 ms", "on tiles in SRAM alone: no traffic"},
-    {SIM_ALLOC, "alloc", "160 ms", "room on chip, nothing in it yet"},
-    {SIM_FREE, "free", "160 ms", "room given back, its numbers are gone"},
-    {SIM_SKIP, "skip", "160 ms", "a tile that the mask hides: 0 bytes"},
-    {SIM_REFUSE, "refuse", "600 ms", "it does not fit: the run ends here"},
-};
 
 /* By pairs, left and right. */
 static const struct {
@@ -89,13 +77,14 @@ static const struct {
     {"Enter", "read a cell, then arrows"},
     {"F11", "hide bar and panel"},
     {"P H N", "in a lesson: question, hint, next"},
-    {"Tab Esc", "next control; close"},
+    {"Tab ← ↑ → ↓", "tiles: the corner; Enter runs"},
+    {"Tab Esc", "next control; close, let go"},
     {"Ctrl Q", "quit"},
 };
 
 enum {
     COUNT_TENSORS = sizeof tensors / sizeof *tensors,
-    COUNT_EVENTS = sizeof events / sizeof *events,
+    COUNT_EVENTS = SIM_EVENT_KINDS,
     COUNT_STATES = sizeof states / sizeof *states,
     COUNT_LEVELS = sizeof levels / sizeof *levels,
     COUNT_LINES = sizeof lines / sizeof *lines,
@@ -120,6 +109,7 @@ static int all_rows(struct row rows[MOST_ROWS])
     add_rows(rows, &n, ROW_HEADING, 1, 2);
     add_rows(rows, &n, ROW_TENSORS, 2, COUNT_TENSORS);
     add_rows(rows, &n, ROW_HEADING, 2, 3);
+    add_rows(rows, &n, ROW_STAGES, 0, 1);
     add_rows(rows, &n, ROW_EVENT, 0, COUNT_EVENTS);
     add_rows(rows, &n, ROW_HEADING, 3, 4);
     add_rows(rows, &n, ROW_STATES, 0, COUNT_STATES / 2);
@@ -135,9 +125,9 @@ static int all_rows(struct row rows[MOST_ROWS])
 
 static float height_of(enum row_kind kind, bool first)
 {
-    static const float heights[] = {[ROW_HEADING] = 44, [ROW_TENSORS] = 40, [ROW_EVENT] = 44,
-                                    [ROW_STATES] = 46,  [ROW_LEVEL] = 60,   [ROW_LINE] = 26,
-                                    [ROW_KEY] = 30,     [ROW_NOTE] = 40};
+    static const float heights[] = {[ROW_HEADING] = 44, [ROW_TENSORS] = 40, [ROW_STAGES] = 20,
+                                    [ROW_EVENT] = 84,   [ROW_STATES] = 46,  [ROW_LEVEL] = 60,
+                                    [ROW_LINE] = 26,    [ROW_KEY] = 28,     [ROW_NOTE] = 40};
     return kind == ROW_HEADING && first ? 28 : heights[kind];
 }
 
@@ -162,23 +152,6 @@ static void draw_tensors(struct view_draw *draw, struct view_box box, int index)
         }
         view_tensor_bar(draw, swatch, tensors[index][t], look.letter);
     }
-}
-
-static void draw_event(struct view_draw *draw, struct view_box box, int index)
-{
-    struct view_box icon = view_cut_left(&box, 20);
-    icon.h = 36;
-    view_event_icon(draw, icon, events[index].kind, draw->theme->text);
-    view_cut_left(&box, 12);
-    struct view_box first = {box.x, box.y, box.w, 19}, second = {box.x, box.y + 19, box.w, 17};
-    view_text_in(draw, first, VIEW_LEFT, type_of(draw, VIEW_BOLD, VIEW_SIZE_CONTROL, false), "%s",
-                 events[index].name);
-    view_text_in(draw, first, VIEW_RIGHT, type_of(draw, VIEW_SANS, VIEW_SIZE_LABEL, true), "%s",
-                 events[index].time);
-    struct view_type text = type_of(draw, VIEW_SANS, VIEW_SIZE_LABEL, true);
-    if (view_text_width(draw, text, events[index].text) > second.w)
-        text.size = VIEW_SIZE_CELL;
-    view_text_in(draw, second, VIEW_LEFT, text, "%s", events[index].text);
 }
 
 static void draw_states(struct view_draw *draw, struct view_box box, int index)
@@ -251,12 +224,12 @@ static void draw_key(struct view_draw *draw, struct view_box box, int index)
 {
     struct view_type mono = type_of(draw, VIEW_MONO, VIEW_SIZE_LABEL, false);
     float width = ceilf(view_text_width(draw, mono, keys[index].keys)) + 12;
-    struct view_box cap = {box.x, box.y + 3, width, 22}, text = box;
+    struct view_box cap = {box.x, box.y + 2, width, 22}, text = box;
     view_fill_round(draw, cap, 4, draw->theme->raised);
     view_frame_box(draw, cap, 4, 1, draw->theme->hair);
     view_text_in(draw, cap, VIEW_CENTRE, mono, "%s", keys[index].keys);
     view_cut_left(&text, fmaxf(width + 8, 92));
-    text.h = 28;
+    text.h = 26;
     struct view_type type = type_of(draw, VIEW_SANS, VIEW_SIZE_LABEL, false);
     if (view_text_width(draw, type, keys[index].text) > text.w)
         type.size = VIEW_SIZE_CELL;
@@ -273,8 +246,11 @@ static void draw_row(struct view_draw *draw, struct view_box box, struct row row
     case ROW_TENSORS:
         draw_tensors(draw, box, row.index);
         return;
+    case ROW_STAGES:
+        view_help_stages(draw, box);
+        return;
     case ROW_EVENT:
-        draw_event(draw, box, row.index);
+        view_help_event(draw, box, row.index);
         return;
     case ROW_STATES:
         draw_states(draw, box, row.index);

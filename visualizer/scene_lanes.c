@@ -126,46 +126,131 @@ static void total(struct view_draw *draw, const struct view_scene *scene, struct
                      view_type_make(VIEW_BOLD, VIEW_SIZE_LABEL, draw->theme->text), "%s", text);
 }
 
+/* The lanes between two memories: their names, what went along each, and of which heads. */
+struct column {
+    struct view_box box;
+    const char *name[2];
+    uint64_t total[2];
+    bool bytes, unknown; /* before its end the totals of a whole run are not known */
+    char heads[56]; /* "": there is one */
+};
+
+static void draw_lane(struct view_draw *draw, const struct view_scene *scene,
+                      const struct view_lane_places *places, const struct column *column, int lane)
+{
+    const struct view_theme *theme = draw->theme;
+    struct view_type plain = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, theme->text2);
+    struct view_box box = column->box, track = lane == 0 ? places->read : places->write;
+    float y = places->top[lane], end = lane == 0 ? places->top[1] : box.y + box.h;
+
+    track.x = box.x + 3;
+    view_text_in(draw, view_box_make(box.x, y, box.w, LINE), VIEW_CENTRE, plain, "%s",
+                 column->name[lane]);
+    view_fill_round(draw, track, 4, theme->panel);
+    view_frame_box(draw, track, 4, 1, theme->hair);
+    chevrons(draw, track, lane == 0, theme->edge);
+    y = track.y + track.h + SPACE;
+    if (column->unknown)
+        return;
+    if (y + TOTAL <= end)
+        total(draw, scene, view_box_make(box.x + 2, y, box.w - 4, TOTAL), column->total[lane]);
+    y += TOTAL;
+    if (!places->unit)
+        return;
+    view_text_in(draw, view_box_make(box.x, y, box.w, LINE), VIEW_CENTRE, plain, "%s",
+                 column->bytes ? "bytes" : "elements");
+    if (places->landed && y + 2 * LINE <= end - (lane == 0 ? LINE : 0))
+        view_text_in(draw, view_box_make(box.x, y + LINE - 1, box.w, LINE), VIEW_CENTRE, plain,
+                     "%s", column->heads);
+}
+
+/* ---- with an L2 ------------------------------------------------------------------------------ */
+
+/* How much of what the SMs read did not have to come from HBM again; as high as the read lanes. */
+static void draw_found(struct view_draw *draw, const struct view_l2 *l2, struct view_box box)
+{
+    struct view_type plain = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, draw->theme->text2);
+    if (l2->read == 0 || l2->dram_read > l2->read)
+        return;
+    view_text_in(draw, view_cut_top(&box, TOTAL), VIEW_CENTRE,
+                 view_type_make(VIEW_BOLD, VIEW_SIZE_BODY, draw->theme->text), "%.0f %%",
+                 100 - 100 * (double)l2->dram_read / (double)l2->read);
+    view_text_in(draw, view_cut_top(&box, LINE), VIEW_CENTRE, plain, "of the reads");
+    view_text_in(draw, view_cut_top(&box, LINE), VIEW_CENTRE, plain, "found here");
+}
+
+static void draw_l2(struct view_draw *draw, const struct view_scene *scene, bool known,
+                    const struct view_lane_places *places)
+{
+    const struct view_theme *theme = draw->theme;
+    const struct view_l2 *l2 = &scene->frame->l2;
+    struct view_type plain = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, theme->text2);
+    struct view_box box = scene->layout.l2;
+    char size[VIEW_COUNT_TEXT], heads[VIEW_COUNT_TEXT];
+    view_plate(draw, box, theme->panel, theme->edge);
+    box = view_box_inset(box, 3, 0);
+    view_text_in(draw, view_cut_top(&box, 28), VIEW_CENTRE,
+                 view_type_make(VIEW_BOLD, VIEW_SIZE_BODY, theme->text), "L2");
+    view_text_in(draw, view_cut_top(&box, LINE), VIEW_CENTRE, plain, "%s",
+                 view_bytes_text(l2->capacity, size));
+    view_text_in(draw, view_cut_top(&box, LINE), VIEW_CENTRE, plain, "%s", l2->machine);
+    view_cut_bottom(&box, 6);
+    if (!known || box.h < 7 * LINE)
+        return;
+    view_text_in(draw, view_cut_bottom(&box, LINE), VIEW_CENTRE, plain, "whole run");
+    view_text_in(draw, view_cut_bottom(&box, LINE), VIEW_CENTRE, plain, "%s head%s",
+                 view_count_text((uint64_t)l2->heads, heads), l2->heads == 1 ? "" : "s");
+    view_cut_top(&box, fmaxf(places->read.y - box.y, 4));
+    if (!scene->frame->covered && box.h >= TOTAL + 2 * LINE)
+        draw_found(draw, l2, box);
+}
+
+/* Counted traffic right of it, HBM's left of it, of the whole run that the step counted: so there
+ * are numbers when the run that is watched has come to its end. */
+static void draw_with_l2(struct view_draw *draw, const struct view_scene *scene,
+                         const struct view_lane_places *places)
+{
+    const struct view_l2 *l2 = &scene->frame->l2;
+    const struct view_moment *moment = &scene->moment[0];
+    bool known = moment->at.landed >= view_run_length(moment->run);
+    const struct column columns[] = {
+        {scene->layout.dram, {"from HBM", "to HBM"}, {l2->dram_read, l2->dram_write}, true, !known,
+         ""},
+        {scene->layout.lanes[0], {"read", "write"}, {l2->read, l2->write}, true, !known, ""},
+    };
+    draw_l2(draw, scene, known, places);
+    for (int lane = 0; lane < 2; lane++)
+        for (int c = 0; c < 2; c++)
+            draw_lane(draw, scene, places, &columns[c], lane);
+}
+
 void view_scene_lanes(struct view_draw *draw, const struct view_scene *scene, int which)
 {
     const struct view_moment *moment = &scene->moment[which];
-    const struct view_theme *theme = draw->theme;
-    struct view_type plain = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, theme->text2);
-    struct view_box box = scene->layout.lanes[which];
+    struct column column = {.box = scene->layout.lanes[which],
+                            .name = {"read", "write"},
+                            .bytes = scene->frame->bytes};
     struct view_lane_places places;
-    uint64_t totals[2];
     int64_t heads = view_run_heads(moment->run);
 
     view_lane_places(scene, which, &places);
     if (places.read.h <= 0)
         return;
-    count(scene, moment, totals);
+    if (scene->layout.l2.w > 0) {
+        draw_with_l2(draw, scene, &places);
+        return;
+    }
+    count(scene, moment, column.total);
+    if (heads > 1 && one_head(scene, moment))
+        snprintf(column.heads, sizeof column.heads, "head %" PRId64 " of %" PRId64,
+                 moment->head + 1, heads);
+    else if (heads > 1)
+        snprintf(column.heads, sizeof column.heads, "all heads");
     for (int lane = 0; lane < 2; lane++) {
-        struct view_box track = lane == 0 ? places.read : places.write;
-        float y = places.top[lane];
+        struct view_box above =
+            view_box_make(column.box.x, places.top[lane] - LINE, column.box.w, LINE);
         if (places.landed && !scene->frame->covered)
-            landed(draw, scene, moment, view_box_make(box.x, y - LINE, box.w, LINE), lane == 1);
-        view_text_in(draw, view_box_make(box.x, y, box.w, LINE), VIEW_CENTRE, plain, "%s",
-                     lane == 0 ? "read" : "write");
-        view_fill_round(draw, track, 4, theme->panel);
-        view_frame_box(draw, track, 4, 1, theme->hair);
-        chevrons(draw, track, lane == 0, theme->edge);
-        y = track.y + track.h + SPACE;
-        float end = lane == 0 ? places.top[1] : box.y + box.h;
-        if (y + TOTAL <= end)
-            total(draw, scene, view_box_make(box.x, y, box.w, TOTAL), totals[lane]);
-        y += TOTAL;
-        if (!places.unit)
-            continue;
-        view_text_in(draw, view_box_make(box.x, y, box.w, LINE), VIEW_CENTRE, plain, "%s",
-                     scene->frame->bytes ? "bytes" : "elements");
-        if (heads > 1 && places.landed && y + 2 * LINE <= end - (lane == 0 ? LINE : 0)) {
-            struct view_box line = view_box_make(box.x, y + LINE - 1, box.w, LINE);
-            if (one_head(scene, moment))
-                view_text_in(draw, line, VIEW_CENTRE, plain, "head %" PRId64 " of %" PRId64,
-                             moment->head + 1, heads);
-            else
-                view_text_in(draw, line, VIEW_CENTRE, plain, "all heads");
-        }
+            landed(draw, scene, moment, above, lane == 1);
+        draw_lane(draw, scene, &places, &column, lane);
     }
 }

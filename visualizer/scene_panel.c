@@ -258,21 +258,21 @@ void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, st
         [VIEW_PANEL_LESSON] = view_panel_lesson,
     };
     const struct view_theme *theme = draw->theme;
-    enum view_class class = scene->layout.class;
+    bool beside = scene->layout.beside;
 
     if (box.w < 2 || box.h < 2)
         return;
     view_fill(draw, box, theme->panel);
-    if (class >= VIEW_REGULAR)
+    if (beside)
         view_fill(draw, view_box_make(box.x, box.y, 1, box.h), theme->hair);
-    if (class < VIEW_REGULAR || second)
+    if (!beside || second)
         view_fill(draw, view_box_make(box.x, box.y, box.w, 1), theme->hair);
     struct view_box row = view_cut_top(&box, tab_height(scene));
     if (row.h < tab_height(scene))
         return;
     view_fill(draw, view_box_make(row.x, row.y + row.h - 1, row.w, 1), theme->hair);
     bool lesson = panel == VIEW_PANEL_LESSON && view_panel_at(scene->frame, 0) == VIEW_PANEL_LESSON;
-    if (class == VIEW_COMPACT && lesson && scene->layout.stage.w > 0) {
+    if (!beside && lesson && scene->layout.class == VIEW_COMPACT && scene->layout.stage.w > 0) {
         /* A sheet is low: the steps stand beside the tabs. */
         struct view_box steps = view_cut_right(&row, fmaxf(280, floorf(row.w * 0.45f)));
         view_cut_right(&steps, 16);

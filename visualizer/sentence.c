@@ -200,18 +200,20 @@ static void say_end(struct view_words *words)
     view_words_say(words, ".");
 }
 
-/* A check that fails here for the first time is told before the event. Only what computes can break
- * one. */
+/* A check that fails here for the first time is told before the event, which keeps its own length.
+ * Only what computes can break one. */
 static bool say_failure(struct view_words *words)
 {
     struct view_check checks[VIEW_CHECKS];
+    char event[4 * VIEW_SENTENCE_MOST];
     if (words->event->kind != SIM_COMPUTE || view_run_no_values(words->run))
         return false;
     view_run_checks(words->run, words->index + 1, checks);
     for (int c = 0; c < VIEW_CHECKS; c++)
         if (checks[c].verdict == VIEW_BAD && checks[c].first_bad == words->index + 1) {
-            view_words_say(words, "Not true from here on: %s, %s. ", checks[c].name,
-                           checks[c].text);
+            snprintf(event, sizeof event, "%s", words->text);
+            snprintf(words->text, VIEW_SENTENCE_TEXT, "Not true from here on: %s, %s. %s",
+                     checks[c].name, checks[c].text, event);
             return true;
         }
     return false;
@@ -239,7 +241,6 @@ void view_sentence(struct view_run *run, uint64_t index, struct view_sentence *s
                                                        (enum fa_tensor_id)event->tensor));
         sentence->read = event->kind == SIM_LOAD;
     }
-    sentence->bad = say_failure(&words);
     switch (sentence->kind) {
     case SIM_LOAD:
         view_words_load(&words);
@@ -263,4 +264,5 @@ void view_sentence(struct view_run *run, uint64_t index, struct view_sentence *s
     case SIM_EVENT_KINDS:
         break;
     }
+    sentence->bad = say_failure(&words);
 }

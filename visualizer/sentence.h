@@ -1,6 +1,6 @@
 /*
- * Each event in words: verb first, then why it matters, at most 130 characters. Tiles are named
- * K[2], from 0, as in the code. The same text stands under the stage, is read by screen readers
+ * Each event in words: verb first, then why it matters, at most 130 characters; before them, where
+ * a check fails, which. Tiles are named K[2], from 0, as in the code. The same text stands under the stage, is read by screen readers
  * (--describe) and is tested. Every number in it comes from the trace or from the values on chip.
  */
 #ifndef VIEW_SENTENCE_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { VIEW_SENTENCE_TEXT = 256, VIEW_SENTENCE_MOST = 130 };
+enum { VIEW_SENTENCE_TEXT = 768, VIEW_SENTENCE_MOST = 130 };
 
 struct view_sentence {
     char text[VIEW_SENTENCE_TEXT];

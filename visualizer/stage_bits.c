@@ -1,7 +1,8 @@
 /*
  * Dropout's keep bits: all of the score matrix's (or a window of it) with the tile that is on chip,
  * and that tile alone. The bits are those that the run takes: formed from the seed and the place,
- * or of the mask it was given.
+ * or of the mask it was given. Or they are dealt out in turn (turns.c): then there are those alone
+ * that were drawn so far, and where two runs drew other bits for one place, both are framed.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,22 +10,21 @@
 #include <string.h>
 
 #include "reference/dropout.h"
-#include "visualizer/stage_parts.h"
+#include "visualizer/stage_bits.h"
 
 /* Rows and columns of the matrix, and of the tile, that are drawn; pixels between the two. */
 enum { MOST_BITS = 192, CELL_BITS = 64, APART = 32 };
 
-struct bits {
-    struct fa_problem problem;          /* with the given mask, if there was one */
-    int64_t head;                       /* over the batch */
-    int64_t row, column, rows, columns; /* of the scores */
-};
-
 /* Keep bits of n columns of a row of the head's scores. */
-static void keep_row(const struct bits *bits, int64_t row, int64_t column, int64_t n, uint8_t *keep)
+static void keep_row(const struct view_bits *bits, int64_t row, int64_t column, int64_t n,
+                     uint8_t *keep)
 {
     const struct fa_problem *p = &bits->problem;
     int64_t batch = bits->head / p->heads, head = bits->head % p->heads;
+    if (bits->dealt.run) {
+        memcpy(keep, &bits->dealt.turns.keep[row * p->nk + column], (size_t)n);
+        return;
+    }
     if (!p->dropout_keep) {
         fa_dropout_bits(p, batch, head, row, column, n, keep);
         return;
@@ -34,7 +34,7 @@ static void keep_row(const struct bits *bits, int64_t row, int64_t column, int64
 }
 
 /* Why there are none to show, NULL if there are. */
-static const char *no_bits(const struct view_run *run, struct bits *bits)
+static const char *no_bits(const struct view_run *run, struct view_bits *bits)
 {
     const struct sim_trace_header *header = view_run_header(run);
     const struct sim_experiment *experiment = view_run_experiment(run);
@@ -55,7 +55,7 @@ static const char *no_bits(const struct view_run *run, struct bits *bits)
 }
 
 /* The tile of the loops, where they stand at one; else row and column are of what they stand at. */
-static bool current_tile(const struct view_moment *moment, struct bits *tile)
+static bool current_tile(const struct view_moment *moment, struct view_bits *tile)
 {
     struct fa_tiles tiles = view_run_tiles(moment->run);
     const struct fa_problem *p = &tile->problem;
@@ -95,14 +95,21 @@ static struct view_color kept_color(const struct view_theme *theme, bool visited
     return view_mix(theme->panel, view_tensor_look(theme, FA_P).fill, visited ? 1 : 0.45);
 }
 
+/* Which bits of the part's row have no tile yet that drew them: they are neither kept nor not. */
+static void undrawn_row(const struct view_bits *part, int64_t row, uint8_t undrawn[MOST_BITS])
+{
+    for (int64_t c = 0; c < part->columns; c++)
+        undrawn[c] = part->dealt.run && !view_bits_drawn(&part->dealt, row, part->column + c);
+}
+
 /* The bits of a part as an image, those of tiles that were worked on in full strength. Returns
  * how many are kept. */
 static int64_t draw_image(struct view_draw *draw, const struct view_moment *moment,
-                          const struct bits *part, struct view_box box)
+                          const struct view_bits *part, struct view_box box)
 {
     struct fa_tiles tiles = view_run_tiles(moment->run);
     struct view_color *cells = view_image(draw, box, (int)part->columns, (int)part->rows);
-    uint8_t keep[MOST_BITS], visited[MOST_BITS];
+    uint8_t keep[MOST_BITS], visited[MOST_BITS], undrawn[MOST_BITS];
     int64_t kept = 0, last = -1;
     for (int64_t r = 0; cells && r < part->rows; r++) {
         int64_t row = part->row + r;
@@ -119,11 +126,13 @@ static int64_t draw_image(struct view_draw *draw, const struct view_moment *mome
                     view_run_score(moment->run, part->head, last, j, moment->at.landed, NULL, NULL);
                 visited[c] = score == VIEW_SCORE_NOW || score == VIEW_SCORE_DONE;
             }
+            undrawn_row(part, row, undrawn);
         }
         for (int64_t c = 0; c < part->columns; c++) {
-            kept += keep[c];
-            cells[r * part->columns + c] =
-                keep[c] ? kept_color(draw->theme, visited[c]) : draw->theme->bg;
+            kept += keep[c] && !undrawn[c];
+            cells[r * part->columns + c] = undrawn[c] ? draw->theme->panel
+                                           : keep[c]  ? kept_color(draw->theme, visited[c])
+                                                      : draw->theme->bg;
         }
     }
     return kept;
@@ -145,10 +154,10 @@ static struct view_type small_type(const struct view_draw *draw)
 
 /* Returns the width that it took. */
 static float draw_matrix(struct view_draw *draw, const struct view_moment *moment,
-                         const struct bits *bits, const struct bits *tile, bool has_tile,
+                         const struct view_bits *bits, const struct view_bits *tile, bool has_tile,
                          struct view_box room)
 {
-    struct bits part = *bits;
+    struct view_bits part = *bits;
     float cell;
     window_of(bits->problem.nq, tile->row, tile->rows, bits_in(room.h - 20, bits->problem.nq),
               &part.row, &part.rows);
@@ -157,6 +166,8 @@ static float draw_matrix(struct view_draw *draw, const struct view_moment *momen
     struct view_box words = view_cut_top(&room, 20);
     struct view_box box = fit(room, part.rows, part.columns, 16, &cell);
     draw_image(draw, moment, &part, box);
+    if (part.dealt.run)
+        view_bits_frame(draw, &part, box, cell);
     view_frame_box(draw, view_box_make(box.x - 1, box.y - 1, box.w + 2, box.h + 2), 0, 1,
                    draw->theme->edge);
     bool whole = part.rows == bits->problem.nq && part.columns == bits->problem.nk;
@@ -206,17 +217,18 @@ static void draw_bit(struct view_draw *draw, struct view_box box, bool keep)
 }
 
 static int64_t draw_tile(struct view_draw *draw, const struct view_moment *moment,
-                         const struct bits *tile, struct view_box room)
+                         const struct view_bits *tile, struct view_box room)
 {
     uint8_t keep[CELL_BITS];
-    struct bits part = *tile;
+    struct view_bits part = *tile;
     struct view_box words = view_cut_top(&room, 20);
     float cell;
     int64_t kept = 0;
     part.rows = part.rows < CELL_BITS ? part.rows : CELL_BITS;
     part.columns = part.columns < CELL_BITS ? part.columns : CELL_BITS;
     struct view_box box = fit(room, part.rows, part.columns, 32, &cell);
-    if (cell < 18) {
+    bool undrawn = part.dealt.run && !view_bits_drawn(&part.dealt, part.row, part.column);
+    if (cell < 18 || undrawn) {
         kept = draw_image(draw, moment, &part, box);
     } else {
         for (int64_t r = 0; r < part.rows; r++) {
@@ -230,8 +242,14 @@ static int64_t draw_tile(struct view_draw *draw, const struct view_moment *momen
             }
         }
     }
+    if (part.dealt.run)
+        view_bits_frame(draw, &part, box, cell);
     view_frame_box(draw, view_box_make(box.x - 1, box.y - 1, box.w + 2, box.h + 2), 0, 1,
                    draw->theme->edge);
+    if (undrawn) {
+        view_text_in(draw, words, VIEW_LEFT, small_type(draw), "not drawn yet");
+        return kept;
+    }
     const char *what =
         part.rows < tile->rows || part.columns < tile->columns ? " (its first 64)" : "";
     if (!view_text_in(draw, words, VIEW_LEFT, small_type(draw),
@@ -242,13 +260,17 @@ static int64_t draw_tile(struct view_draw *draw, const struct view_moment *momen
     return kept;
 }
 
-static const char *explain(const struct bits *bits, char *text, size_t size)
+static const char *explain(const struct view_bits *bits, char *text, size_t size)
 {
     const struct fa_problem *p = &bits->problem;
     double bytes = (double)p->batch * (double)p->heads * (double)p->nq * (double)p->nk;
     char stored[VIEW_COUNT_TEXT];
     view_bytes_text((uint64_t)bytes, stored);
-    if (p->dropout_keep)
+    if (bits->dealt.run)
+        snprintf(text, size,
+                 "As a generator would deal them out that has no places, only turns: a tile takes "
+                 "the next bits when the run comes to it.");
+    else if (p->dropout_keep)
         snprintf(text, size, "The mask was given: %s, a byte a weight, loaded tile by tile.",
                  stored);
     else
@@ -264,8 +286,8 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
                      struct view_box plate)
 {
     const struct view_moment *moment = &scene->moment[which];
-    struct bits bits;
-    char text[320], note[96];
+    struct view_bits bits;
+    char text[320], note[96], right[64];
     const char *reason = no_bits(moment->run, &bits);
     if (reason) {
         struct view_box box = view_stage_open(draw, plate, "Keep bits", NULL, NULL);
@@ -273,12 +295,14 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
         return;
     }
     bits.head = moment->head;
+    bool in_turn = scene->frame->in_turn && view_bits_deal(scene, which, &bits);
     if (bits.problem.dropout_keep)
         snprintf(note, sizeof note, "p = %g, mask given", bits.problem.dropout_p);
     else
-        snprintf(note, sizeof note, "p = %g, seed %" PRIu64, bits.problem.dropout_p,
-                 bits.problem.dropout_seed);
-    struct view_box box = view_stage_open(draw, plate, "Keep bits", note, NULL);
+        snprintf(note, sizeof note, "p = %g, seed %" PRIu64 "%s", bits.problem.dropout_p,
+                 bits.problem.dropout_seed, in_turn ? ", dealt out in turn" : "");
+    struct view_box box = view_stage_open(draw, plate, "Keep bits", note,
+                                          view_bits_compare(&bits, right, sizeof right));
     if (box.h >= 220) {
         explain(&bits, text, sizeof text);
         struct view_box below =
@@ -286,13 +310,17 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
         view_cut_top(&below, 8);
         view_stage_lines(draw, &below, text);
     }
-    struct bits tile = bits;
+    struct view_bits tile = bits;
     bool has_tile = current_tile(moment, &tile);
     struct view_box left = box;
     left.w = floorf((box.w - APART) / 2);
     view_cut_left(&box, draw_matrix(draw, moment, &bits, &tile, has_tile, left) + APART);
     if (has_tile)
         draw_tile(draw, moment, &tile, box);
+    else if (bits.other.run)
+        view_stage_says(draw, box,
+                        "Framed: bits that the other run drew otherwise, since it came to their "
+                        "tile in another turn.");
     else
         view_stage_says(draw, box, "No tile is worked on here: step to one.");
 }

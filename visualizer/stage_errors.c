@@ -1,6 +1,7 @@
 /*
  * Error by tile: how far O was from the softmax over the keys seen so far, after each tile that was
- * absorbed; of a backward pass, its gradients' errors at the end. Shades go by the logarithm.
+ * absorbed; of a backward pass, its gradients' errors at the end. Shades go by the logarithm. Where
+ * there is room, error by stage beside it: stage_errors_side.c.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visualizer/stage_parts.h"
+#include "visualizer/stage_errors.h"
 
 enum { DECADES_MOST = 8, STEPS = 8, LEGEND = 360 };
 
@@ -262,6 +263,7 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
     struct view_box box = view_stage_open(draw, plate, title, note,
                                           worst_text(&found, plate.w < 480, right, sizeof right));
     enum fa_dtype dtype = view_run_header(moment->run)->problem.dtype;
+    struct view_box side = view_errors_cut_side(scene, which, &box);
     if (box.h >= 120) {
         struct view_box legend = view_cut_bottom(&box, 46);
         view_cut_left(&legend, VIEW_STAGE_GUTTER);
@@ -271,6 +273,7 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
         draw_scale(draw, &scale, name, legend);
         view_cut_bottom(&box, 10);
     }
+    view_errors_side(draw, scene, which, &side);
     view_cut_top(&box, VIEW_STAGE_LABELS);
     view_cut_left(&box, VIEW_STAGE_GUTTER);
     if (!view_stage_grid_make(box, rows, columns, &grid))

@@ -45,6 +45,10 @@ bool view_stage_legend(struct view_draw *draw, float *x, float y, float right,
                        void (*swatch)(struct view_draw *draw, struct view_box box),
                        const char *words);
 
+/* Thread blocks of the run's first kernel, and the SMs of its machine; false where they are not
+ * known. stage_waves.c. */
+bool view_run_blocks(const struct view_run *run, uint64_t *blocks, uint64_t *sms);
+
 /*
  * rows x columns tiles in a box: a cell each, or `each` x `each` of them a cell where they would be
  * smaller than VIEW_STAGE_LEAST. Cells are whole pixels, up to VIEW_STAGE_MOST.

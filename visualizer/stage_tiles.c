@@ -248,7 +248,7 @@ static void draw_handle(struct view_draw *draw, const struct view_scene *scene,
     view_fill_round(draw, view_box_inset(knob, 1, 1), 7, theme->text);
     view_fill_round(draw, view_box_inset(knob, 4, 4), 4,
                     view_tiles_fit(tiles) ? theme->bg : theme->bad);
-    snprintf(label, sizeof label, "Br %" PRId64 ", Bc %" PRId64 ": drag to change the tiles",
+    snprintf(label, sizeof label, "Br %" PRId64 ", Bc %" PRId64 ": drag, or arrows, to change the tiles",
              tiles->br, tiles->bc);
     view_hit(draw, at->plane, VIEW_TILES_DRAG, 0, false, NULL);
     view_hit(draw, box, VIEW_TILES_DRAG, 0, false, label);

@@ -226,7 +226,11 @@ void view_tiles_side(struct view_draw *draw, const struct view_scene *scene, int
     for (int k = 0; k < n; k++)
         draw_row(draw, frame, &rows[k], most, &box);
     view_cut_top(&box, 4);
-    if (which == 0 && view_tiles_chip(frame) >= 0)
+    if (which == 0 && view_tiles_chip(frame) >= 0) {
         view_stage_lines(draw, &box,
                          "Drag the corner of the tile. Let it go, and the run is made again.");
+        view_stage_lines(draw, &box,
+                         "Or Tab to it: arrows drag it, with Shift by halves. Enter runs it, Esc "
+                         "lets go.");
+    }
 }

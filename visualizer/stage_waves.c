@@ -54,6 +54,20 @@ static enum fa_status open_kernels(const struct view_run *run, const struct sim_
     return sim_kernels_open(kernels, &result, false, error);
 }
 
+bool view_run_blocks(const struct view_run *run, uint64_t *blocks, uint64_t *sms)
+{
+    const struct sim_machine *machine = machine_of(run);
+    struct sim_kernels kernels;
+    struct fa_error error;
+    if (!machine || machine->sms == 0 || open_kernels(run, machine, &kernels, &error) != FA_OK)
+        return false;
+    *sms = machine->sms;
+    *blocks = kernels.n > 0 ? kernels.kernel[0].blocks : 0;
+    bool any = kernels.n > 0;
+    sim_kernels_close(&kernels);
+    return any;
+}
+
 /* The largest store at the unit's end: there it leaves what it was for. */
 static enum fa_tensor_id made_by(const struct view_run *run, struct view_unit unit)
 {

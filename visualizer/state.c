@@ -68,13 +68,18 @@ void view_state_set_pump(struct view_state *state, bool (*pump)(void *context), 
     state->pump_context = context;
 }
 
-/* "FlashLab: 4  Tiling, step 5 of 9", or false. */
+/* "FlashLab: 4  Tiling, step 5 of 9", "FlashLab: the race", or false. */
 static bool lesson_title(struct view_state *state)
 {
+    static const char *const pages[] = {[VIEW_PAGE_CONTENTS] = "the lessons",
+                                        [VIEW_PAGE_RACE] = "the race",
+                                        [VIEW_PAGE_GLOSSARY] = "the words"};
     const struct view_lesson *view = state->frame.lesson;
-    if (!view || !view->lesson || view->page != VIEW_PAGE_STAGE)
+    if (!view || (!view->lesson && view->page == VIEW_PAGE_STAGE))
         return false;
-    if (view->step >= view->lesson->n_steps)
+    if (view->page != VIEW_PAGE_STAGE)
+        snprintf(state->title, sizeof state->title, "FlashLab: %s", pages[view->page]);
+    else if (view->step >= view->lesson->n_steps)
         snprintf(state->title, sizeof state->title, "FlashLab: %s, the end", state->frame.title);
     else
         snprintf(state->title, sizeof state->title, "FlashLab: %s, step %d of %d",

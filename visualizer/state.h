@@ -68,8 +68,8 @@ void view_state_show(struct view_state *state, struct view_run *run,
 /* a message in their place */
 void view_state_fail(struct view_state *state, const struct fa_error *error);
 
-/* The window's title: "FlashLab: flash2, event 46 of 155", or the lesson's and its step. It stays
- * until the next call. */
+/* The window's title: "FlashLab: flash2, event 46 of 155", or the lesson's and its step, or the page.
+ * It stays until the next call. */
 const char *view_state_title(struct view_state *state);
 
 /* One input. True: the frame changed. */

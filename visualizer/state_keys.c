@@ -176,6 +176,46 @@ static bool cell_key(struct view_state *state, enum view_key key)
     return true;
 }
 
+/* One more or less, with Shift the double or the half. */
+static int64_t moved_side(int64_t side, int steps, bool by_halves, int64_t most)
+{
+    int64_t next = !by_halves ? side + steps : steps > 0 ? 2 * side : steps < 0 ? side / 2 : side;
+    return next < 1 ? 1 : next > most ? most : next;
+}
+
+/* The corner on the stage of tiles, where Tab's focus is on it: arrows drag it, Enter lets it go.
+ * Esc lets go of the tiles that were tried, however they were dragged. */
+static bool tiles_key(struct view_state *state, const struct view_input *input)
+{
+    struct view_frame *frame = &state->frame;
+    int rows = (input->key == VIEW_KEY_DOWN) - (input->key == VIEW_KEY_UP);
+    int columns = (input->key == VIEW_KEY_RIGHT) - (input->key == VIEW_KEY_LEFT);
+    bool tried = frame->tiles.br > 0, arrow = rows != 0 || columns != 0;
+    if (!frame->run[0] || frame->stage != VIEW_STAGE_TILES ||
+        !(arrow || (tried && (input->key == VIEW_KEY_ESCAPE || input->key == VIEW_KEY_ENTER))))
+        return false;
+    if (input->key == VIEW_KEY_ESCAPE) {
+        state->held = VIEW_NOTHING;
+        frame->tiles.br = frame->tiles.bc = 0;
+        return true;
+    }
+    const struct view_hit *hit = focused(state);
+    if (!hit || hit->action != VIEW_TILES_DRAG)
+        return false;
+    if (!arrow) {
+        int focus = frame->focus;
+        view_state_take_tiles(state);
+        frame->focus = focus;
+        return true;
+    }
+    const struct fa_problem *problem = &view_run_header(frame->run[0])->problem;
+    struct fa_tiles own = view_run_tiles(frame->run[0]);
+    view_state_try_tiles(
+        state, moved_side(tried ? frame->tiles.br : own.br, rows, input->shift, problem->nq),
+        moved_side(tried ? frame->tiles.bc : own.bc, columns, input->shift, problem->nk));
+    return true;
+}
+
 /* The tab right of the open one, after the last the first. */
 static int next_panel(const struct view_frame *frame)
 {
@@ -308,7 +348,7 @@ bool view_state_key(struct view_state *state, const struct view_input *input)
         state->quits = true;
         return false;
     }
-    if (!frame->help_open && view_player_key(state, input)) {
+    if (!frame->help_open && (tiles_key(state, input) || view_player_key(state, input))) {
         state->dirty = true;
         return true;
     }

@@ -1,22 +1,29 @@
+/* Key frames made from runs. */
 #include "visualizer/thumb.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "reference/dropout.h"
-#include "visualizer/parts.h"
+#include "visualizer/cross.h"
+#include "visualizer/stage_parts.h"
 
-const struct lesson_step *view_thumb_step(const struct lesson *lesson)
+const struct lesson_show *view_thumb_show(const struct lesson *lesson)
 {
+    if (lesson->card_show.scenario)
+        return &lesson->card_show;
     for (int s = lesson->n_steps - 1; s >= 0; s--) {
         const char *stage = lesson->step[s].show.stage;
         if (stage && strcmp(stage, "cross") != 0)
-            return &lesson->step[s];
+            return &lesson->step[s].show;
     }
-    return &lesson->step[lesson->n_steps - 1];
+    return &lesson->step[lesson->n_steps - 1].show;
 }
 
-/* ---- made from runs ---- */
+bool view_thumb_needs_values(const char *stage)
+{
+    return strcmp(stage, "row") == 0 || strcmp(stage, "errors") == 0;
+}
 
 /* What became of the tiles [i, i + each) x [j, j + each): done if all were, cut if some were, or
  * a mask cuts one. */
@@ -87,6 +94,81 @@ static bool make_scale(const struct view_run *run, struct view_thumb *thumb)
     return thumb->sram > 0 && thumb->scores > 0;
 }
 
+/* What was on chip when a block found no room, in its order. */
+static bool make_blocks(const struct view_run *run, struct view_thumb *thumb)
+{
+    uint64_t length = view_run_length(run);
+    struct sim_state state;
+    if (!view_run_refused(run) || length == 0)
+        return false;
+    const struct sim_event *event = view_run_event(run, length - 1);
+    view_run_state(run, length, &state);
+    for (int id = 0; id < FA_TENSORS && thumb->n_blocks + 1 < VIEW_THUMB_TENSORS; id++) {
+        const struct sim_resident *chip = &state.on_chip[id];
+        if (chip->live) {
+            thumb->block[thumb->n_blocks].id = (enum fa_tensor_id)id;
+            thumb->block[thumb->n_blocks].place = chip->place;
+            thumb->block[thumb->n_blocks++].bytes = chip->bytes;
+        }
+    }
+    thumb->kind = VIEW_THUMB_BLOCKS;
+    thumb->sram = view_run_header(run)->sram_bytes;
+    thumb->block[thumb->n_blocks].id = (enum fa_tensor_id)event->tensor;
+    thumb->block[thumb->n_blocks].place = state.sram_bytes;
+    thumb->block[thumb->n_blocks++].bytes = view_sram_needed(run, event);
+    return thumb->sram > 0;
+}
+
+static bool make_shapes(const struct view_run *run, const struct view_run *second,
+                        struct view_thumb *thumb)
+{
+    const struct view_run *runs[2] = {run, second};
+    thumb->kind = VIEW_THUMB_SHAPES;
+    for (int r = 0; r < 2 && runs[r]; r++) {
+        thumb->br[r] = view_run_tiles(runs[r]).br;
+        thumb->bc[r] = view_run_tiles(runs[r]).bc;
+    }
+    return true;
+}
+
+/* Whether a check fails in the tile (0, j) or at the end of its row, for each of the first tiles. */
+static bool make_checks(struct view_run *run, struct view_thumb *thumb)
+{
+    enum { MOST_TILES = 8 };
+    struct view_check checks[VIEW_CHECKS];
+    if (view_run_no_values(run))
+        return false;
+    thumb->kind = VIEW_THUMB_CHECKS;
+    memset(thumb->cell, 1, sizeof thumb->cell);
+    for (uint64_t e = 0; e < view_run_length(run); e++) {
+        const struct sim_event *event = view_run_event(run, e);
+        if (event->kind != SIM_COMPUTE || event->head != 0 || event->i != 0 ||
+            event->j >= MOST_TILES)
+            continue;
+        view_run_checks(run, e + 1, checks);
+        if ((int)event->j >= thumb->columns)
+            thumb->columns = (int)event->j + 1;
+        for (int c = 0; c < VIEW_CHECKS; c++)
+            if (checks[c].verdict == VIEW_BAD)
+                thumb->cell[event->j] = 0;
+    }
+    return thumb->columns > 0;
+}
+
+static bool make_waves(const struct view_run *run, struct view_thumb *thumb)
+{
+    uint64_t blocks, sms;
+    if (!view_run_blocks(run, &blocks, &sms) || sms > (uint64_t)VIEW_THUMB_SIDE * VIEW_THUMB_SIDE)
+        return false;
+    thumb->kind = VIEW_THUMB_WAVES;
+    thumb->rows = 4;
+    thumb->columns = (int)((sms + 3) / 4);
+    thumb->n_sms = (int)sms;
+    for (uint64_t sm = 0; sm < sms; sm++)
+        thumb->cell[sm] = sm < blocks;
+    return true;
+}
+
 static void count(const struct view_run *run, uint64_t moved[FA_HBM_TENSORS])
 {
     const struct fa_problem *p = &view_run_header(run)->problem;
@@ -113,158 +195,15 @@ void view_thumb_make(struct view_run *run, struct view_run *second, const char *
         made = make_scale(run, thumb);
     else if (strcmp(stage, "bits") == 0)
         made = make_bits(run, thumb);
+    else if (strcmp(stage, "tiles") == 0)
+        made = make_shapes(run, second, thumb);
+    else if (strcmp(stage, "errors") == 0)
+        made = make_checks(run, thumb);
+    else if (strcmp(stage, "waves") == 0)
+        made = make_waves(run, thumb);
+    made = made || make_blocks(run, thumb);
     if (!made && (second || strcmp(stage, "plot") == 0))
         thumb->kind = VIEW_THUMB_TRAFFIC;
     else if (!made)
         make_tiles(run, thumb);
-}
-
-/* ---- drawn ---- */
-
-static uint64_t sum_of(const uint64_t moved[FA_HBM_TENSORS])
-{
-    uint64_t sum = 0;
-    for (int id = 0; id < FA_HBM_TENSORS; id++)
-        sum += moved[id];
-    return sum;
-}
-
-/* Patterns would be noise at this size; the lesson shows them. */
-static void draw_part(struct view_draw *draw, struct view_box box, enum fa_tensor_id id)
-{
-    if (box.w <= 0)
-        return;
-    struct view_look look = view_tensor_look(draw->theme, id);
-    view_fill(draw, box, look.fill);
-    if (box.w > 3)
-        view_frame_box(draw, box, 0, 1, look.line);
-}
-
-/* What moved as one bar, `most` bytes over the box's width. */
-static void draw_moved(struct view_draw *draw, struct view_box box,
-                       const uint64_t moved[FA_HBM_TENSORS], uint64_t most)
-{
-    double before = 0;
-    for (int id = 0; id < FA_HBM_TENSORS; id++) {
-        double from = before / (double)most, to = (before + (double)moved[id]) / (double)most;
-        float left = roundf(box.x + box.w * (float)from), right = roundf(box.x + box.w * (float)to);
-        before += (double)moved[id];
-        draw_part(draw, view_box_make(left, box.y, right - left, box.h), (enum fa_tensor_id)id);
-    }
-}
-
-static void draw_cell(struct view_draw *draw, struct view_box box, uint8_t what)
-{
-    struct view_look look = view_tensor_look(draw->theme, FA_S);
-    if (what == VIEW_THUMB_SKIPPED)
-        return;
-    bool framed = fminf(box.w, box.h) >= 5;
-    bool apart = fminf(box.w, box.h) == 3; /* without a frame, and none round all of them */
-    struct view_color fill = apart ? view_mix(look.fill, look.line, 0.25) : look.fill;
-    view_fill(draw, box, what == VIEW_THUMB_CUT ? view_mix(draw->theme->panel, fill, 0.5) : fill);
-    if (framed)
-        view_frame_box(draw, box, 0, 1, look.line);
-}
-
-static void draw_tiles(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb)
-{
-    int more = thumb->rows > thumb->columns ? thumb->rows : thumb->columns;
-    float pitch = floorf(box.h / (float)more), gap = pitch >= 4 ? 1 : 0;
-    uint64_t most = sum_of(thumb->moved[0]);
-
-    pitch = fmaxf(1, fminf(pitch, 12));
-    gap = pitch >= 6 ? 2 : gap;
-    float height = pitch * (float)thumb->rows, width = pitch * (float)thumb->columns;
-    float x = box.x, y = floorf(box.y + (box.h - height) / 2);
-    if (gap == 0)
-        view_frame_box(draw, view_box_make(x - 1, y - 1, width + 2, height + 2), 0, 1,
-                       view_tensor_look(draw->theme, FA_S).line);
-    for (int r = 0; r < thumb->rows; r++)
-        for (int c = 0; c < thumb->columns; c++)
-            draw_cell(
-                draw,
-                view_box_make(x + (float)c * pitch, y + (float)r * pitch, pitch - gap, pitch - gap),
-                thumb->cell[r * thumb->columns + c]);
-    view_cut_left(&box, width + 14);
-    if (most > 0 && box.w >= 24)
-        draw_moved(draw, view_box_make(box.x, floorf(box.y + box.h / 2) - 6, box.w, 12),
-                   thumb->moved[0], most);
-}
-
-static void draw_traffic(struct view_draw *draw, struct view_box box,
-                         const struct view_thumb *thumb)
-{
-    uint64_t first = sum_of(thumb->moved[0]), second = sum_of(thumb->moved[1]);
-    uint64_t most = first > second ? first : second;
-    float high = floorf(fminf(14, (box.h - 5) / 2)), y = floorf(box.y + box.h / 2);
-    if (most == 0)
-        return;
-    if (!thumb->second) {
-        draw_moved(draw, view_box_make(box.x, y - 8, box.w, 16), thumb->moved[0], most);
-        return;
-    }
-    draw_moved(draw, view_box_make(box.x, y - 2 - high, box.w, high), thumb->moved[0], most);
-    draw_moved(draw, view_box_make(box.x, y + 3, box.w, high), thumb->moved[1], most);
-}
-
-static void draw_row(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb)
-{
-    struct view_look look = view_tensor_look(draw->theme, FA_P);
-    float pitch = floorf(fminf(26, box.w / (float)thumb->columns)), gap = pitch >= 12 ? 6 : 1;
-    float most = 0;
-
-    for (int k = 0; k < thumb->columns; k++)
-        most = fmaxf(most, thumb->weight[k]);
-    for (int k = 0; k < thumb->columns; k++) {
-        float high = most > 0 ? fmaxf(2, roundf(box.h * thumb->weight[k] / most)) : 2;
-        struct view_box bar = {box.x + (float)k * pitch, box.y + box.h - high,
-                               fmaxf(1, pitch - gap), high};
-        view_fill(draw, bar, look.fill);
-        if (bar.w >= 4 && bar.h >= 4)
-            view_frame_box(draw, bar, 0, 1, look.line);
-    }
-}
-
-static void draw_scale(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb)
-{
-    double ratio = sqrt((double)thumb->sram / (double)thumb->scores);
-    float scores = box.h / (float)fmax(1, ratio), sram = fmaxf(2, scores * (float)ratio);
-    struct view_type type = view_type_make(VIEW_SANS, VIEW_SIZE_CELL, draw->theme->text2);
-    struct view_look look = view_tensor_look(draw->theme, FA_S);
-    struct view_box s = {box.x, box.y + box.h - scores, scores, scores};
-
-    view_fill(draw, s, view_mix(draw->theme->panel, look.fill, 0.45));
-    view_frame_dashed(draw, s, 1, 5, 4, look.line);
-    view_cut_left(&box, scores + 14);
-    view_fill(draw, view_box_make(box.x, box.y + box.h - sram, sram, sram), draw->theme->text);
-    view_cut_left(&box, sram + 6);
-    view_text_in(draw, view_box_make(box.x, box.y + box.h - 15, box.w, 15), VIEW_LEFT, type,
-                 "SRAM");
-}
-
-static void draw_bits(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb)
-{
-    float pitch = floorf(fminf(box.h / (float)thumb->rows, box.w / (float)thumb->columns));
-    for (int r = 0; r < thumb->rows; r++)
-        for (int c = 0; c < thumb->columns; c++) {
-            struct view_box bit = {box.x + (float)c * pitch, box.y + (float)r * pitch, pitch - 2,
-                                   pitch - 2};
-            if (thumb->cell[r * thumb->columns + c])
-                view_fill(draw, bit, draw->theme->text2);
-            else
-                view_frame_box(draw, bit, 0, 1, draw->theme->edge);
-        }
-}
-
-void view_thumb_draw(struct view_draw *draw, struct view_box box, const struct view_thumb *thumb)
-{
-    static void (*const kinds[])(struct view_draw *, struct view_box, const struct view_thumb *) = {
-        [VIEW_THUMB_TILES] = draw_tiles, [VIEW_THUMB_TRAFFIC] = draw_traffic,
-        [VIEW_THUMB_ROW] = draw_row,     [VIEW_THUMB_SCALE] = draw_scale,
-        [VIEW_THUMB_BITS] = draw_bits,
-    };
-    if (thumb)
-        kinds[thumb->kind](draw, box, thumb);
-    else
-        view_fill_round(draw, box, 4, view_mix(draw->theme->panel, draw->theme->bg, 0.5));
 }

@@ -95,8 +95,7 @@ static void add_scaled(double *restrict to, const double *restrict from, double 
         to[c] += factor * from[c];
 }
 
-/* The row's scores with n keys from `first` on; -infinity where a key is hidden. */
-static void find_scores(struct view_truth *truth, int64_t row, int64_t first, int64_t n)
+void view_truth_score(struct view_truth *truth, int64_t row, int64_t first, int64_t n)
 {
     const struct fa_problem *p = truth->problem;
     struct fa_span seen = fa_visible_keys(p, row);
@@ -156,7 +155,7 @@ void view_truth_absorb(struct view_truth *truth, int64_t row, int64_t first, int
 {
     const struct fa_problem *p = truth->problem;
     double old_max = truth->max[row], max = old_max;
-    find_scores(truth, row, first, n);
+    view_truth_score(truth, row, first, n);
     for (int64_t k = 0; k < n; k++)
         max = truth->scores[k] > max ? truth->scores[k] : max;
     if (max == -INFINITY)
@@ -173,7 +172,7 @@ void view_truth_absorb(struct view_truth *truth, int64_t row, int64_t first, int
 
 void view_truth_accumulate(struct view_truth *truth, int64_t row, int64_t first, int64_t n)
 {
-    find_scores(truth, row, first, n);
+    view_truth_score(truth, row, first, n);
     find_weights(truth, n, truth->max[row]);
     add_values(truth, row, first, n);
 }

@@ -30,6 +30,9 @@ void view_truth_close(struct view_truth *truth);
 
 void view_truth_begin(struct view_truth *truth, const struct fa_run *run, int64_t head);
 
+/* The row's scores with n keys from `first` on, into truth->scores; -infinity: hidden. */
+void view_truth_score(struct view_truth *truth, int64_t row, int64_t first, int64_t n);
+
 /* The row's maximum and sum take up n keys from `first` on, and with_o its O too. */
 void view_truth_absorb(struct view_truth *truth, int64_t row, int64_t first, int64_t n,
                        bool with_o);

@@ -193,7 +193,7 @@ const struct cli_command cli_lesson = {
         "  lesson list             a line a lesson, beginning with its number; lesson alone does "
         "so too\n"
         "  lesson show N           all of its text, without the answers\n"
-        "  lesson play N           step by step; answers are read from a pipe too, a line each\n"
+        "  lesson play N           step by step, from where it was left; a pipe's lines answer too\n"
         "  lesson check [N|all]    reads, runs and computes all of it: 1 if something does not "
         "hold,\n"
         "                          2 if a file is no lesson, each with file and line\n"

@@ -86,7 +86,7 @@ static const struct cli_option lesson_options[] = {
     {.name = "lesson", .value = "N", .kind = CLI_INTEGER, .offset = AT(lesson), .max = 63,
      .help = "Open this lesson, where it was left."},
     {.name = "step", .value = "K", .kind = CLI_INTEGER, .offset = AT(step), .min = 1, .max = 63,
-     .help = "Its step K, from 1."},
+     .help = "Its step K, from 1; one past the last is its end."},
     {.name = "present", .kind = CLI_FLAG, .offset = AT(present),
      .help = "For a class: one and a half times as large, light, nothing is saved, R reveals."},
     {.name = "lessons", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(lessons_folder),

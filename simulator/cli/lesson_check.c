@@ -91,27 +91,71 @@ static void check_place(const struct check *check, const struct lesson_step *ste
     is_fine(check, FA_BAD_FILE, &error);
 }
 
+/* The run that one of the words is compared with. */
+static enum fa_status run_second(const struct check *check, const char *words, const char *compare,
+                                 struct fa_error *error)
+{
+    char second[LESSON_WORDS];
+    struct view_run *run;
+    enum fa_status status = lesson_words_join(words, compare, second, sizeof second, error);
+    return status == FA_OK ? cli_lesson_run(check->lessons->runner, second, &run, error) : status;
+}
+
+/* The run of the card's key frame. */
+static void check_card(const struct check *check)
+{
+    const struct lesson_show *show = &check->lesson->card_show;
+    struct view_run *run;
+    struct fa_error inner, error;
+    if (!show->scenario)
+        return;
+    enum fa_status status = cli_lesson_run(check->lessons->runner, show->scenario, &run, &inner);
+    if (status == FA_OK && show->compare)
+        status = run_second(check, show->scenario, show->compare, &inner);
+    if (status == FA_OK)
+        return;
+    fa_fail(&error, FA_BAD_FILE, "%.300s:%d: card_show: %s", check->lesson->file,
+            check->lesson->card_show_line, inner.text);
+    is_fine(check, FA_BAD_FILE, &error);
+}
+
 static void check_run(const struct check *check, const struct lesson_step *step, const char *words)
 {
     struct view_run *run;
     struct fa_error inner, error;
-    char second[LESSON_WORDS];
     enum fa_status status = cli_lesson_run(check->lessons->runner, words, &run, &inner);
     if (status == FA_OK) {
         check_place(check, step, run, "at", step->show.at);
         check_place(check, step, run, "play_to", step->show.play_to);
         check_place(check, step, run, "reveal", step->question ? step->question->reveal : NULL);
     }
-    if (status == FA_OK && step->show.compare) {
-        status = lesson_words_join(words, step->show.compare, second, sizeof second, &inner);
-        if (status == FA_OK)
-            status = cli_lesson_run(check->lessons->runner, second, &run, &inner);
-    }
+    if (status == FA_OK && step->show.compare)
+        status = run_second(check, words, step->show.compare, &inner);
     if (status != FA_OK) {
         fa_fail(&error, FA_BAD_FILE, "%.300s:%d: its run: %s", check->lesson->file, step->line,
                 inner.text);
         is_fine(check, FA_BAD_FILE, &error);
     }
+}
+
+/* The L2 of the step: its run can be counted, and modelled. */
+static void check_l2(const struct check *check, const struct lesson_step *step, const char *words)
+{
+    char with_l2[LESSON_WORDS];
+    double bytes;
+    struct fa_error inner, error;
+    if (!step->show.l2)
+        return;
+    enum fa_status status =
+        lesson_words_join(words, step->show.l2, with_l2, sizeof with_l2, &inner);
+    if (status == FA_OK)
+        status = lesson_evaluate("dram()", with_l2, cli_lesson_runner_face(check->lessons->runner),
+                                 &bytes, &inner);
+    if (status == FA_OK)
+        return;
+    fa_fail(&error, FA_BAD_FILE, "%.300s:%d: l2 %s: %s", check->lesson->file, step->line,
+            step->show.l2, inner.text);
+    is_fine(check, FA_BAD_FILE, &error);
 }
 
 static void check_break(const struct check *check, const struct lesson_step *step)
@@ -133,6 +177,7 @@ static void check_lesson(const struct check *check)
     char words[LESSON_WORDS], text[1024];
     struct fa_error error;
     int before = check->findings->faults;
+    check_card(check);
     for (int s = 0; s < lesson->n_steps; s++) {
         const struct lesson_step *step = &lesson->step[s];
         enum fa_status status =
@@ -140,6 +185,7 @@ static void check_lesson(const struct check *check)
         if (!is_fine(check, status, &error))
             continue;
         check_run(check, step, words);
+        check_l2(check, step, words);
         fill(check, step->line, step->title, words);
         for (int b = 0; b < step->n_blocks; b++)
             if (step->block[b].kind != LESSON_CODE)

@@ -58,6 +58,14 @@ enum fa_status cli_lesson_changed(const struct cli_lessons *lessons, const struc
 bool cli_lesson_question(const struct lesson *lesson, int index,
                          const struct lesson_question **question, lesson_words *words);
 
+enum { CLI_LESSON_PATH = 1024 };
+
+/* What the learner has done, and where it is kept. False: nothing is known and nothing can be kept,
+ * and *progress is that of a beginning. A file that is no progress was kept aside, which is told on
+ * standard error. lesson_list.c. */
+struct lesson_progress;
+bool cli_lesson_progress(char path[CLI_LESSON_PATH], struct lesson_progress *progress);
+
 /* ---- lesson_text.c: a lesson as text, expressions computed -------------------------------- */
 
 enum { CLI_LESSON_TEXT = 2048 };

@@ -1,9 +1,22 @@
-/* flashlab lesson list and show. */
+/* flashlab lesson list and show, and what the learner has done. */
 #include <jansson.h>
 #include <stdio.h>
 
 #include "lessons/learner.h"
 #include "simulator/cli/lesson_command.h"
+
+bool cli_lesson_progress(char path[CLI_LESSON_PATH], struct lesson_progress *progress)
+{
+    if (lesson_progress_path(path, CLI_LESSON_PATH, NULL) != FA_OK ||
+        lesson_progress_load(path, progress, NULL) != FA_OK) {
+        lesson_progress_reset(progress);
+        return false;
+    }
+    if (progress->kept_backup)
+        fprintf(stderr, "flashlab: what was done before cannot be read: it is kept in %s.bak\n",
+                path);
+    return true;
+}
 
 /* How far the learner is; "" where nothing is known of it. */
 static void put_state(const struct lesson *lesson, struct lesson_progress *progress, char *text,
@@ -48,14 +61,10 @@ static enum fa_status print_list_json(const struct cli_lessons *lessons,
 
 enum fa_status cli_lesson_list(struct cli_lessons *lessons, struct fa_error *error)
 {
-    struct lesson_progress progress = {.n = 0};
-    struct lesson_progress loaded;
-    char path[1024];
+    struct lesson_progress progress;
+    char path[CLI_LESSON_PATH];
     int width = 0;
-    /* A list is worth printing without what was done before. */
-    if (lesson_progress_path(path, sizeof path, NULL) == FA_OK &&
-        lesson_progress_load(path, &loaded, NULL) == FA_OK)
-        progress = loaded;
+    cli_lesson_progress(path, &progress); /* a list is worth printing without what was done */
     if (lessons->options->base.format == CLI_JSON_FORMAT)
         return print_list_json(lessons, &progress, error);
     for (int i = 0; i < lessons->shelf.n; i++) {

@@ -43,14 +43,31 @@ static enum fa_status new_maxima(struct view_run *run, const char *name, double 
     return FA_OK;
 }
 
-static enum fa_status error_of_o(struct view_run *run, const char *name, double *value,
-                                 struct fa_error *error)
+/* Of O and LSE, over all heads. */
+static enum fa_status error_of_result(struct view_run *run, const char *name, double *value,
+                                      struct fa_error *error)
 {
     struct view_error_row rows[4];
     int n = view_run_errors(run, rows);
+    bool rms = is_named(name, "O rms") || is_named(name, "LSE rms");
     for (int r = 0; r < n; r++)
-        if (rows[r].id == FA_O) {
-            *value = is_named(name, "O rms") ? rows[r].rms : rows[r].max_abs;
+        if (rows[r].id == (name[0] == 'O' ? FA_O : FA_LSE)) {
+            *value = rms ? rows[r].rms : rows[r].max_abs;
+            return FA_OK;
+        }
+    return nothing(name, error);
+}
+
+/* Of S and P, where the run forms them as a whole, over head 0. */
+static enum fa_status error_of_scores(struct view_run *run, const char *name, double *value,
+                                      struct fa_error *error)
+{
+    struct view_stage_error stages[VIEW_ERROR_STAGES];
+    int n = view_run_stage_errors(run, stages);
+    bool rms = is_named(name, "S rms") || is_named(name, "P rms");
+    for (int s = 0; s < n; s++)
+        if (stages[s].id == (name[0] == 'S' ? FA_S : FA_P) && stages[s].formed) {
+            *value = rms ? stages[s].rms : stages[s].max_abs;
             return FA_OK;
         }
     return nothing(name, error);
@@ -207,6 +224,42 @@ static enum fa_status shuffled(const struct cli_lesson_runner *runner, const cha
     return status;
 }
 
+/* ---- bits in turn -------------------------------------------------------------------------- */
+
+/* Tiles that have another turn in the backward pass than forward, or bits that differ when each
+ * pass draws them as it comes to their tiles; of head 0. */
+static enum fa_status out_of_turn(struct cli_lesson_runner *runner, const char *words,
+                                  const char *name, double *value, struct fa_error *error)
+{
+    static const char *const passes[] = {"--pass forward", "--pass backward"};
+    struct view_run *run[2];
+    struct view_turns turns[2];
+    char pass[LESSON_WORDS];
+    for (int k = 0; k < 2; k++) {
+        enum fa_status status = lesson_words_join(words, passes[k], pass, sizeof pass, error);
+        if (status == FA_OK) /* the runner keeps the last few, so the first stays */
+            status = cli_lesson_run(runner, pass, &run[k], error);
+        if (status != FA_OK)
+            return status;
+    }
+    if (!view_run_turns(run[0], 0, &turns[0]) || !view_run_turns(run[1], 0, &turns[1]))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "measured(\"%s\"): expected a run with dropout, whose bits follow from a "
+                       "seed", name);
+    const struct fa_problem *problem = &view_run_header(run[0])->problem;
+    int64_t tr = view_run_tr(run[0]), tc = view_run_tc(run[0]);
+    bool bits = is_named(name, "other bits");
+    if (!bits && (tr != view_run_tr(run[1]) || tc != view_run_tc(run[1])))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "measured(\"%s\"): expected the same tiles in both passes", name);
+    int64_t n = bits ? problem->nq * problem->nk : tr * tc;
+    *value = 0;
+    for (int64_t k = 0; k < n; k++)
+        *value += bits ? turns[0].keep[k] != turns[1].keep[k]
+                       : turns[0].turn[k] != turns[1].turn[k];
+    return FA_OK;
+}
+
 /* ---- by name ------------------------------------------------------------------------------- */
 
 enum fa_status cli_lesson_measure(struct cli_lesson_runner *runner, const char *words,
@@ -217,13 +270,21 @@ enum fa_status cli_lesson_measure(struct cli_lesson_runner *runner, const char *
         enum fa_status (*measure)(struct view_run *run, const char *name, double *value,
                                   struct fa_error *error);
     } quantities[] = {{"new maxima", new_maxima},
-                      {"O error", error_of_o},
-                      {"O rms", error_of_o},
+                      {"O error", error_of_result},
+                      {"O rms", error_of_result},
+                      {"LSE error", error_of_result},
+                      {"LSE rms", error_of_result},
+                      {"S error", error_of_scores},
+                      {"S rms", error_of_scores},
+                      {"P error", error_of_scores},
+                      {"P rms", error_of_scores},
                       {"first bad tile", first_bad_tile},
                       {"bad value", bad_value}};
     struct view_run *run;
     if (is_named(name, "shuffled"))
         return shuffled(runner, words, value, error);
+    if (is_named(name, "other turn") || is_named(name, "other bits"))
+        return out_of_turn(runner, words, name, value, error);
     for (size_t q = 0; q < sizeof quantities / sizeof *quantities; q++) {
         if (!is_named(name, quantities[q].name))
             continue;
@@ -232,7 +293,7 @@ enum fa_status cli_lesson_measure(struct cli_lesson_runner *runner, const char *
     }
     return fa_fail(
         error, FA_BAD_ARGUMENT,
-        "measured(\"%s\"): expected new maxima, O error, O rms, first bad tile, bad value or "
-        "shuffled",
+        "measured(\"%s\"): expected new maxima, the error or rms of O, LSE, S or P, first bad "
+        "tile, bad value, shuffled, other turn or other bits",
         name);
 }

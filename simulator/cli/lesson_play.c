@@ -186,21 +186,41 @@ static enum fa_status try_it(struct play *play, const struct lesson_step *step,
 
 /* ---- the lesson --------------------------------------------------------------------------- */
 
-/* Someone who types has a place to come back to. */
+/* Someone who types has a place to come back to. NULL: there is none, and the lesson goes on without
+ * it. */
+static struct lesson_mark *load_mark(const struct play *play, char path[CLI_LESSON_PATH],
+                                     struct lesson_progress *progress)
+{
+    return play->terminal && cli_lesson_progress(path, progress)
+               ? lesson_progress_mark(progress, play->lesson->number)
+               : NULL;
+}
+
 static void save(const struct play *play, int step, bool done)
 {
-    static struct lesson_progress progress;
-    char path[1024];
-    if (!play->terminal || lesson_progress_path(path, sizeof path, NULL) != FA_OK ||
-        lesson_progress_load(path, &progress, NULL) != FA_OK)
-        return;
-    struct lesson_mark *mark = lesson_progress_mark(&progress, play->lesson->number);
+    struct lesson_progress progress;
+    char path[CLI_LESSON_PATH];
+    struct lesson_mark *mark = load_mark(play, path, &progress);
     if (!mark)
         return;
     mark->step = step > mark->step ? step : mark->step;
     mark->done = mark->done || done;
     progress.last_lesson = play->lesson->number;
-    lesson_progress_save(path, &progress, NULL); /* a lesson goes on without it */
+    lesson_progress_save(path, &progress, NULL);
+}
+
+/* Where the learner left off, in the window or here, unless it is to begin again. */
+static int first_step(struct play *play)
+{
+    struct lesson_progress progress;
+    char path[CLI_LESSON_PATH], line[256];
+    const struct lesson_mark *mark = load_mark(play, path, &progress);
+    if (!mark || mark->done || mark->step <= 0 || mark->step >= play->lesson->n_steps)
+        return 0;
+    printf("\n  You were at step %d of %d.\n", mark->step + 1, play->lesson->n_steps);
+    if (!read_line(play, "  Enter to go on there, b to begin again, q to quit: ", line))
+        return 0;
+    return strcmp(line, "b") == 0 ? 0 : mark->step;
 }
 
 static enum fa_status play_step(struct play *play, int index, struct fa_error *error)
@@ -240,7 +260,7 @@ enum fa_status cli_lesson_play(struct cli_lessons *lessons, const struct lesson 
     enum fa_status status = FA_OK;
     cli_lesson_heading(lesson);
     printf("See it move: flashlab view --lesson %d\n", lesson->number);
-    for (int s = 0; s < lesson->n_steps && status == FA_OK && !play.quits; s++) {
+    for (int s = first_step(&play); s < lesson->n_steps && status == FA_OK && !play.quits; s++) {
         save(&play, s, false);
         status = play_step(&play, s, error);
     }

@@ -53,9 +53,13 @@ enum fa_status cli_lesson_run(struct cli_lesson_runner *runner, const char *word
  *   "new maxima"      of a row's scores, key by key, those above all before them; mean over rows
  *   "O error"         largest difference of O from the exact one
  *   "O rms"           its root mean square
+ *   "LSE error", "LSE rms"; "S error", "S rms", "P error", "P rms"
+ *                     the same of other stages; S and P of head 0: view_run_stage_errors
  *   "first bad tile"  key tile after which O on chip is not the softmax so far; -1: none
  *   "bad value"       largest |O - softmax so far| of any tile
  *   "shuffled"        largest change of O when the tiles of K and V come in another order
+ *   "other turn"      tiles that come in another turn in the backward pass than forward, head 0
+ *   "other bits"      keep bits of it that differ if each pass deals them out: view_run_turns
  * FA_BAD_ARGUMENT for another name, and where the run has no such quantity. lesson_measure.c.
  */
 enum fa_status cli_lesson_measure(struct cli_lesson_runner *runner, const char *words,

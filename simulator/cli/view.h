@@ -50,6 +50,12 @@ void cli_view_frame_options(const struct cli_view *view, struct view_frame *fram
 /* The chips in one line: "flash2, N 16, d 4, tiles 4 × 4". */
 void cli_view_scenario(const struct view_option *options, int n, char *text, size_t size);
 
+/* The command that makes the frame's run again, as it is typed where the program was started: a step
+ * of a lesson by its number, other runs by their options, whose files are named from there, or from
+ * the lessons' folder where they lie in that. view_caption.c. */
+void cli_view_caption(const struct cli_view *view, const struct view_frame *frame, char *text,
+                      size_t size);
+
 /* Draws a frame as it stands, but in a canvas of its own, and writes it; or its events [from, to)
  * as an animation. What the window saves. */
 enum fa_status cli_view_save_frame(const struct cli_view *view, const struct view_frame *frame,

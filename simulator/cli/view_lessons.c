@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/cli/lesson_runner.h"
+#include "simulator/cli/inputs.h"
+#include "simulator/cli/lesson_command.h"
 #include "visualizer/player.h"
 
 struct cli_view_lessons {
@@ -17,7 +18,7 @@ struct cli_view_lessons {
     struct cli_lesson_runner *runner;
     struct lesson_progress progress;
     bool keeps; /* progress, in `path` */
-    char path[1024];
+    char path[CLI_LESSON_PATH];
     char painted[CLI_PAINTED_WORD]; /* the word of a painted mask; "": none */
 };
 
@@ -70,38 +71,96 @@ static enum fa_status open_words(void *context, const char *words, const char *c
     return status;
 }
 
-/* A card's key frame is worth a moment, not a second: of long runs there is none. */
-static bool is_quick(struct cli_words *words)
+/* A card's key frame is worth a moment, not a second: of long runs it shows what was counted. */
+static bool is_quick(const struct cli_problem *options)
 {
-    struct cli_problem options;
     struct fa_problem problem;
-    if (cli_words_parse(words, &options, NULL) != FA_OK || options.in ||
-        cli_problem_make(&options, &problem, NULL) != FA_OK)
-        return options.in != NULL; /* a lesson's own files are small */
+    if (options->in) /* a lesson's own files are small */
+        return true;
+    if (cli_problem_make(options, &problem, NULL) != FA_OK)
+        return false;
     double products = (double)problem.nq * (double)problem.nk * (double)(problem.d + problem.dv);
-    return products * (double)(problem.heads * problem.batch) < 3e8;
+    return products * (double)(problem.heads * problem.batch) < 1e8;
 }
 
-static enum fa_status open_aside(void *context, const char *words, const char *compare,
+/* The run of the options without its values: nothing is computed, each access is counted. A refusal
+ * by the machine is a run too. */
+static enum fa_status count_run(const struct cli_problem *options, struct view_run **run,
+                                struct fa_error *error)
+{
+    enum { MOST_EVENTS = 1 << 20 };
+    struct cli_inputs inputs;
+    struct sim_trace *trace = NULL;
+    struct sim_result result;
+    struct fa_tiles tiles;
+    enum fa_status status = cli_inputs_open(&inputs, options, CLI_NEED_SHAPES, error);
+    if (status != FA_OK)
+        return status;
+    struct sim_experiment experiment = {
+        .algorithm = options->algorithms[0],
+        .pass = (enum sim_pass)options->pass,
+        .tiles = options->tiles,
+        .mode = SIM_COUNT_ONLY,
+        .threads = 1,
+        .trace = &trace,
+        .most_events = MOST_EVENTS,
+        .problem = inputs.problem,
+    };
+    status = cli_machine_make(options, &experiment.machine, error);
+    if (status == FA_OK)
+        status = sim_experiment_tiles(&experiment, &tiles, error);
+    if (status == FA_OK)
+        status = cli_inputs_block(&inputs, options, tiles.br, tiles.bc, error);
+    experiment.problem = inputs.problem;
+    if (status == FA_OK)
+        status = sim_experiment_run(&experiment, &result, error);
+    if (trace && (status == FA_OK || status == FA_DOES_NOT_FIT))
+        status = view_run_adopt(trace, NULL, NULL, run, error);
+    cli_inputs_close(&inputs);
+    return status;
+}
+
+/* The run of the words and the differences from them, executed or counted; NULL where either would
+ * take long. */
+static enum fa_status open_one(const struct cli_view_runs *runs, const char *more, bool values,
+                               struct view_run **run, struct fa_error *error)
+{
+    struct cli_view_runs *all = calloc(1, sizeof *all);
+    struct view_option chips[VIEW_MOST_OPTIONS];
+    struct cli_problem options;
+    int n_chips;
+    if (!all)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for a card's run");
+    all->words = runs->words;
+    enum fa_status status = more ? cli_words_merge(more, &all->words, error) : FA_OK;
+    if (status == FA_OK)
+        status = cli_words_parse(&all->words, &options, error);
+    if (status == FA_OK && values && is_quick(&options))
+        status = cli_view_open(all, 0, NULL, NULL, run, chips, &n_chips, error);
+    else if (status == FA_OK)
+        status = count_run(&options, run, error);
+    free(all);
+    return status;
+}
+
+static enum fa_status open_aside(void *context, const char *words, const char *compare, bool values,
                                  struct view_run *run[2], struct fa_error *error)
 {
     const struct cli_view *view = context;
     struct cli_view_runs *runs = calloc(1, sizeof *runs);
-    struct view_opened *made = calloc(1, sizeof *made);
-    enum fa_status status = FA_OK;
     run[0] = run[1] = NULL;
-    if (!runs || !made)
-        status = fa_fail(error, FA_NO_MEMORY, "no memory for a card's run");
-    if (status == FA_OK) {
-        snprintf(runs->compare, sizeof runs->compare, "%s", compare ? compare : "");
-        status = cli_lesson_words_read(words, view->lessons->shelf.folder, &runs->words, error);
+    if (!runs)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for a card's run");
+    enum fa_status status =
+        cli_lesson_words_read(words, view->lessons->shelf.folder, &runs->words, error);
+    if (status == FA_OK)
+        status = open_one(runs, NULL, values, &run[0], error);
+    if (status == FA_OK && compare)
+        status = open_one(runs, compare, values, &run[1], error);
+    if (status != FA_OK) {
+        view_run_close(run[0]);
+        run[0] = NULL;
     }
-    if (status == FA_OK && is_quick(&runs->words)) {
-        status = open_both(runs, NULL, made, error);
-        run[0] = made->run[0];
-        run[1] = made->run[1];
-    }
-    free(made);
     free(runs);
     return status;
 }
@@ -158,20 +217,12 @@ static enum fa_status check_step(const struct cli_view *view, struct fa_error *e
         return fa_fail(error, FA_BAD_ARGUMENT,
                        "--lesson %" PRId64 ": there is none of that number in %.800s", view->lesson,
                        shelf->folder);
-    if (view->step > lesson->n_steps)
+    if (view->step > lesson->n_steps + 1)
         return fa_fail(error, FA_BAD_ARGUMENT,
-                       "--step %" PRId64 ": expected 1 to %d, the steps of lesson %d", view->step,
-                       lesson->n_steps, lesson->number);
+                       "--step %" PRId64
+                       ": expected 1 to %d, the steps of lesson %d, or %d, its end",
+                       view->step, lesson->n_steps, lesson->number, lesson->n_steps + 1);
     return FA_OK;
-}
-
-/* A learner without a home, or whose file cannot be read, keeps nothing. */
-static void load_progress(struct cli_view_lessons *lessons)
-{
-    lessons->keeps = lesson_progress_path(lessons->path, sizeof lessons->path, NULL) == FA_OK &&
-                     lesson_progress_load(lessons->path, &lessons->progress, NULL) == FA_OK;
-    if (!lessons->keeps)
-        lesson_progress_reset(&lessons->progress);
 }
 
 enum fa_status cli_view_lessons_open(struct cli_view *view, bool window, struct fa_error *error)
@@ -201,7 +252,7 @@ enum fa_status cli_view_lessons_open(struct cli_view *view, bool window, struct 
         status = cli_lesson_runner_open(lessons->shelf.folder, &lessons->runner, error);
     lesson_progress_reset(&lessons->progress);
     if (status == FA_OK && window && !view->present)
-        load_progress(lessons);
+        lessons->keeps = cli_lesson_progress(lessons->path, &lessons->progress);
     return status;
 }
 
@@ -215,6 +266,11 @@ void cli_view_lessons_close(struct cli_view *view)
         lesson_shelf_close(&lessons->shelf);
     free(lessons);
     view->lessons = NULL;
+}
+
+const char *cli_view_lessons_folder(const struct cli_view *view)
+{
+    return view->lessons && view->lessons->shelf.n > 0 ? view->lessons->shelf.folder : NULL;
 }
 
 /* Where a bare window begins. */
@@ -281,6 +337,12 @@ enum fa_status cli_view_lessons_open(struct cli_view *view, bool window, struct 
 void cli_view_lessons_close(struct cli_view *view)
 {
     (void)view;
+}
+
+const char *cli_view_lessons_folder(const struct cli_view *view)
+{
+    (void)view;
+    return NULL;
 }
 
 enum fa_status cli_view_lessons_start(struct cli_view *view, struct view_state *state,

@@ -18,6 +18,9 @@ extern "C" {
 enum fa_status cli_view_lessons_open(struct cli_view *view, bool window, struct fa_error *error);
 void cli_view_lessons_close(struct cli_view *view);
 
+/* Where the lessons were found; NULL: there are none. */
+const char *cli_view_lessons_folder(const struct cli_view *view);
+
 /* Of a state that was opened: with --lesson that step, in a bare window where the learner left off,
  * the race at the first start, or the contents page. Errors: those of view_player_open and
  * view_player_go; after the latter the state's frame has its lessons, and says itself what is

@@ -77,18 +77,6 @@ void cli_view_scenario(const struct view_option *options, int n, char *text, siz
                          options[i].label);
 }
 
-/* What makes the picture again. A step of a lesson is named: its files lie elsewhere on another computer. */
-static void say_command(const struct cli_view *view, char *text, size_t size)
-{
-    if (view->lesson < 0)
-        cli_view_command(&view->runs, text, size);
-    else if (view->step > 0)
-        snprintf(text, size, "flashlab view --lesson %lld --step %lld", (long long)view->lesson,
-                 (long long)view->step);
-    else
-        snprintf(text, size, "flashlab view --lesson %lld", (long long)view->lesson);
-}
-
 /* A frame's list and what draws it. */
 struct studio {
     const struct cli_view *view;
@@ -150,7 +138,7 @@ static enum fa_status shoot_stage(struct studio *studio, const struct view_frame
     view_fill(draw, view_box_make(0, stage.h, width, CAPTION_HEIGHT), frame->theme->bg);
     struct view_box line = view_box_make(12, stage.h, width - 24, CAPTION_HEIGHT);
     struct view_type type = view_type_make(VIEW_MONO, VIEW_SIZE_LABEL, frame->theme->text2);
-    say_command(studio->view, caption, sizeof caption);
+    cli_view_caption(studio->view, frame, caption, sizeof caption);
     if (!view_text_in(draw, line, VIEW_LEFT, type, "%s", caption)) {
         cli_view_scenario(frame->options, frame->n_options, caption, sizeof caption);
         type.style = VIEW_SANS;
@@ -175,7 +163,7 @@ static enum fa_status save_frame(const struct cli_view *view, const struct view_
     if (status == FA_OK)
         status = crop ? shoot_stage(&studio, frame, &picture, error)
                       : shoot(&studio, frame, &picture, error);
-    say_command(view, command, sizeof command);
+    cli_view_caption(view, frame, command, sizeof command);
     if (status == FA_OK)
         status = view_png_write(path, &picture, command, error);
     studio_close(&studio);
