@@ -224,12 +224,13 @@ static __device__ __forceinline__ void sum_rows(float (&l)[2])
 /* Whether an accumulator holds a value that is not finite. */
 template <int D> static __device__ __forceinline__ bool is_wild(const float (&o)[D / 8][4])
 {
-    float zero = 0;
+    float zero[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int n = 0; n < D / 8; n++)
         for (int e = 0; e < 4; e++)
-            zero += o[n][e] * 0;
-    return zero != 0 || zero != zero;
+            zero[e] += o[n][e] * 0;
+    const float all = zero[0] + zero[1] + (zero[2] + zero[3]);
+    return all != 0 || all != all;
 }
 
 /* O and LSE of the lane's two rows of the warp's 16 from `row` on; equation (9). */

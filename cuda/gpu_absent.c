@@ -157,9 +157,12 @@ enum fa_status gpu_ceiling_launch(enum gpu_ceiling which, enum fa_dtype dtype,
     return absent(error);
 }
 
-enum fa_status gpu_clock_probe(void *counts, struct fa_error *error)
+enum fa_status gpu_clock_start(void *counts, double wait_ms, double measure_ms,
+                               struct fa_error *error)
 {
     (void)counts;
+    (void)wait_ms;
+    (void)measure_ms;
     return absent(error);
 }
 

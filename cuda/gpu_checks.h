@@ -99,6 +99,7 @@ enum fa_status gpu_wgmma_ceiling(enum fa_dtype dtype, int multiprocessors, const
 extern const struct gpu_rung gpu_standard, gpu_flash1, gpu_flash2;
 #ifndef FLASHLAB_GPU_SHIM
 extern const struct gpu_rung gpu_mma, gpu_async;
+extern const struct gpu_rung gpu_wgmma, gpu_ws; /* where FLASHLAB_GPU_HOPPER is defined */
 #endif
 
 #ifdef __cplusplus

@@ -138,34 +138,53 @@ static __device__ __forceinline__ uint64_t nanoseconds()
 }
 
 /* Both ends are ticks of the timer, which may be a microsecond apart. */
-__global__ void clock_kernel(unsigned long long *counts)
+__global__ void clock_kernel(uint64_t *counts, uint64_t wait, uint64_t measure)
 {
     uint64_t before = nanoseconds(), start, end;
     do
         start = nanoseconds();
-    while (start == before);
+    while (start - before <= wait);
     long long cycles = clock64();
     do
         end = nanoseconds();
-    while (end - start < 10000);
-    cycles = clock64() - cycles;
-    counts[0] += (unsigned long long)cycles;
-    counts[1] += end - start;
+    while (end - start < measure);
+    counts[0] = (uint64_t)(clock64() - cycles);
+    counts[1] = end - start;
 }
 
-enum fa_status gpu_clock_probe(void *counts, struct fa_error *error)
+enum fa_status gpu_clock_start(void *counts, double wait_ms, double measure_ms,
+                               struct fa_error *error)
 {
-    enum fa_status status = FA_OK;
-    GPU_LAUNCH(status, clock_kernel, 1, 1, 0, NULL, error, (unsigned long long *)counts);
+    cudaStream_t stream = nullptr;
+    cudaEvent_t now = nullptr;
+    enum fa_status status = gpu_cuda_status(
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream", error);
+    if (status == FA_OK)
+        status = gpu_cuda_status(cudaEventCreateWithFlags(&now, cudaEventDisableTiming),
+                                 "making an event", error);
+    if (status == FA_OK)
+        status = gpu_cuda_status(cudaEventRecord(now), "recording an event", error);
+    if (status == FA_OK)
+        status = gpu_cuda_status(cudaStreamWaitEvent(stream, now), "waiting for an event", error);
+    if (status == FA_OK)
+        GPU_LAUNCH(status, clock_kernel, 1, 1, 0, stream, error, (uint64_t *)counts,
+                   (uint64_t)(wait_ms * 1e6), (uint64_t)(measure_ms * 1e6));
+    /* Both go once the kernel is done. */
+    if (now)
+        (void)cudaEventDestroy(now);
+    if (stream)
+        (void)cudaStreamDestroy(stream);
     return status;
 }
 
 enum fa_status gpu_clock_read(const void *counts, double *gigahertz, struct fa_error *error)
 {
     uint64_t spent[2];
-    enum fa_status status = gpu_memory_download(spent, counts, sizeof spent, error);
+    enum fa_status status = gpu_wait(error);
+    if (status == FA_OK)
+        status = gpu_memory_download(spent, counts, sizeof spent, error);
     if (status == FA_OK && spent[1] == 0)
-        return fa_fail(error, FA_BAD_ARGUMENT, "the clock was not probed");
+        return fa_fail(error, FA_BAD_ARGUMENT, "the clock was not started");
     if (status == FA_OK)
         *gigahertz = (double)spent[0] / (double)spent[1];
     return status;
@@ -177,14 +196,14 @@ static enum fa_status matrix_launch(enum fa_dtype, unsigned, float *, const void
     return fa_fail(error, FA_UNSUPPORTED, "the shim has no tensor cores");
 }
 
-enum fa_status gpu_clock_probe(void *, struct fa_error *error)
+enum fa_status gpu_clock_start(void *, double, double, struct fa_error *error)
 {
     return fa_fail(error, FA_UNSUPPORTED, "the shim has no multiprocessors, so no clock of theirs");
 }
 
 enum fa_status gpu_clock_read(const void *, double *, struct fa_error *error)
 {
-    return gpu_clock_probe(NULL, error);
+    return gpu_clock_start(NULL, 0, 0, error);
 }
 #endif
 

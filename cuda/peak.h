@@ -45,14 +45,16 @@ GPU_API enum fa_status gpu_ceiling_launch(enum gpu_ceiling which, enum fa_dtype 
                                           double *work, struct fa_error *error);
 
 /*
- * The clock of a multiprocessor while it works. A probe is a kernel of 10 us, launched right behind
- * the kernels in question on the default stream, that counts cycles and nanoseconds; the clock
- * follows the load within milliseconds, so probes stand between launches, and nobody waits before.
- * counts: 16 bytes of device memory to which each probe adds, cleared by the caller. The reading
- * waits; it is in GHz over all probes since.
+ * The clock of a multiprocessor under load, which follows the load at once: a reading between
+ * launches is too high. So the probe, a kernel of one thread on a stream of its own, runs beside
+ * what is launched next on the default stream. It takes a place on one multiprocessor, so those
+ * launches are not to be timed. From wait_ms on it counts cycles and nanoseconds for measure_ms:
+ * both should be over before the launches are.
+ * counts: 16 bytes of device memory. The reading waits for the device, and is in GHz.
  * Errors: FA_UNSUPPORTED where a kernel has no clock (the shim).
  */
-GPU_API enum fa_status gpu_clock_probe(void *counts, struct fa_error *error);
+GPU_API enum fa_status gpu_clock_start(void *counts, double wait_ms, double measure_ms,
+                                       struct fa_error *error);
 GPU_API enum fa_status gpu_clock_read(const void *counts, double *gigahertz,
                                       struct fa_error *error);
 

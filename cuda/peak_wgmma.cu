@@ -51,7 +51,7 @@ enum fa_status gpu_wgmma_ceiling(enum fa_dtype dtype, int multiprocessors, const
         GPU_LAUNCH(status, peak_kernel<gpu_bf16>, multiprocessors, PEAK_GROUPS * WARPGROUP,
                    PEAK_TILE_BYTES, NULL, error, kept, (const uint32_t *)operands);
     if (status == FA_OK)
-        *work = 2.0 * multiprocessors * PEAK_GROUPS * PEAK_ROUNDS * PEAK_STEPS * WARPGROUP_ROWS * 16 *
-                PEAK_COLUMNS;
+        *work = 2.0 * multiprocessors * PEAK_GROUPS * PEAK_ROUNDS * PEAK_STEPS * WARPGROUP_ROWS *
+                16 * PEAK_COLUMNS;
     return status;
 }

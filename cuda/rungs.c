@@ -9,5 +9,9 @@ const struct gpu_rung *const gpu_rungs[] = {
     &gpu_mma,
     &gpu_async,
 #endif
+#ifdef FLASHLAB_GPU_HOPPER
+    &gpu_wgmma,
+    &gpu_ws,
+#endif
 };
 const int gpu_rung_count = sizeof gpu_rungs / sizeof gpu_rungs[0];

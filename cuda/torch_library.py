@@ -116,12 +116,13 @@ class Library:
         self.call(self.library.gpu_device_find, c.byref(device))
         return device
 
-    def clock(self, run, n):
-        """GHz under the load of n runs, as a kernel reads it behind each of them."""
+    def clock(self, run, n, milliseconds):
+        """GHz under the load of n runs of so many milliseconds, read by a kernel beside them."""
         counts, gigahertz = torch.zeros(2, dtype=torch.int64, device="cuda"), c.c_double()
+        part = c.c_double(min(0.25 * n * milliseconds, 5))
+        self.call(self.library.gpu_clock_start, c.c_void_p(counts.data_ptr()), part, part)
         for _ in range(n):
             run()
-            self.call(self.library.gpu_clock_probe, c.c_void_p(counts.data_ptr()))
         self.call(self.library.gpu_clock_read, c.c_void_p(counts.data_ptr()), c.byref(gigahertz))
         return gigahertz.value
 

@@ -6,12 +6,13 @@ Entries are our rungs, PyTorch's back ends (flash is FA2) and the device's produ
 each entry's result is compared with float64 on one head; the budget is twice the error of a naive
 run in the dtype. Then come the rounds, each in a new random order. Burst: 0.2 s of rest, two
 launches, about 12 ms of launches between two events. --hot: no rest, 150 ms. Launches take input
-sets in turn that exceed L2. The clock is read inside kernels behind some more launches. Backward
-peers run torch.autograd.grad on a kept graph. Columns are those of `bench gpu`; what only the
-simulator predicts stays empty.
+sets in turn that exceed L2. The clock is read by a kernel beside some more launches. Backward peers
+run torch.autograd.grad on a kept graph. Columns are those of `bench gpu`; what only the simulator
+predicts stays empty.
 """
 import argparse
 import csv
+import math
 import os
 import random
 import re
@@ -204,7 +205,8 @@ def measure(entry, library, hot):
     for _ in range(2):
         entry.run()
     entry.ms.append(time_launches(entry.run, entry.launches))
-    entry.ghz.append(library.clock(entry.run, min(8, entry.launches)))
+    n = min(entry.launches, max(8, math.ceil(4 / entry.ms[-1])))
+    entry.ghz.append(library.clock(entry.run, n, entry.ms[-1]))
 
 
 def spread(values):

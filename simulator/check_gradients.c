@@ -13,7 +13,7 @@ enum job { JOB_ORACLE, JOB_NAIVE, JOB_SIZES, JOBS };
 
 /* How large things are that the floor of a budget depends on; see the header. */
 struct sizes {
-    double lse, delta, q, k;
+    double lse, delta, delta_root, q, k;
 };
 
 struct result {
@@ -75,17 +75,21 @@ static void list_keys(const struct checker *checker, int64_t kv_head, int64_t *k
             keys[i] = i;
 }
 
-/* L and T of the header, from one query head's rows of the oracle. */
+/* L, T and R of the header, from one query head's rows of the oracle. */
 static void measure_rows(const struct checker *checker, int64_t head, const int64_t *rows,
                          const double *o, const double *lse, struct sizes *sizes)
 {
     const struct fa_problem *p = checker->problem;
     for (int64_t i = 0; i < checker->n_rows; i++) {
-        double sum = 0;
-        for (int64_t c = 0; c < p->dv; c++)
-            sum += fabs(o[i * p->dv + c] * fa_tensor_get(checker->dout, head / p->heads,
-                                                         head % p->heads, rows[i], c));
+        double sum = 0, squares = 0;
+        for (int64_t c = 0; c < p->dv; c++) {
+            double term = o[i * p->dv + c] * fa_tensor_get(checker->dout, head / p->heads,
+                                                           head % p->heads, rows[i], c);
+            sum += fabs(term);
+            squares += term * term;
+        }
         sizes->delta = larger(sizes->delta, sum);
+        sizes->delta_root = larger(sizes->delta_root, sqrt(squares));
         sizes->lse = larger(sizes->lse, lse[i]);
     }
 }
@@ -218,6 +222,7 @@ static void add_head(struct checker *checker, int64_t kv_head, struct head_work 
                  work->truth.dv);
     checker->sizes.lse = fmax(checker->sizes.lse, work->sizes.lse);
     checker->sizes.delta = fmax(checker->sizes.delta, work->sizes.delta);
+    checker->sizes.delta_root = fmax(checker->sizes.delta_root, work->sizes.delta_root);
     checker->sizes.q = fmax(checker->sizes.q, work->sizes.q);
     checker->sizes.k = fmax(checker->sizes.k, work->sizes.k);
 }
@@ -272,7 +277,7 @@ static double budget(const struct checker *checker, int which, int64_t terms, do
     const struct fa_comparison *naive = &checker->naive[which];
     double x = naive->max_abs_expected;
     double sums = w * (sqrt((double)terms) + fmax(1, checker->sizes.lse)) * x;
-    return 2 * error_factor * fmax(naive->max_abs_error, sums + w * cancelled) +
+    return 2 * error_factor * fmax(naive->max_abs_error, sums + cancelled) +
            2 * fa_dtype_roundoff(dtype) * x;
 }
 
@@ -281,7 +286,10 @@ static void conclude(const struct checker *checker, double error_factor_dq,
 {
     const struct fa_problem *p = checker->problem;
     int64_t terms = checker->group * p->nq;
-    double cancelled = checker->sizes.delta * fabs(p->scale);
+    double w = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
+    double cancelled = fabs(p->scale) * w * sqrt((double)p->dv) * checker->sizes.delta;
+    if (p->dtype == FA_F16 || p->dtype == FA_BF16)
+        cancelled += fabs(p->scale) * fa_dtype_roundoff(p->dtype) * checker->sizes.delta_root;
     double rows_a_key = p->nk > 0 ? (double)terms / (double)p->nk : 0;
     check->dq = checker->got[0];
     check->dk = checker->got[1];
@@ -317,7 +325,7 @@ static enum fa_status check_heads(struct checker *checker, int64_t kv_heads, int
         for (int64_t i = 0; i < n; i++) {
             list_rows(checker, first + i, work[i].rows);
             list_keys(checker, first + i, work[i].keys);
-            work[i].sizes = (struct sizes){0, 0, 0, 0};
+            work[i].sizes = (struct sizes){0, 0, 0, 0, 0};
         }
         do_wave(checker, first, n, threads, work);
         if (checker->stop) {

@@ -35,15 +35,16 @@ struct sim_check_gradients {
  * rounding costs an exact algorithm in that arithmetic (unit roundoff w: of f32, or f64) where the
  * naive run is exact by luck:
  *
- *   dq   w (sqrt(nk) + max(1, L)) x    + w T |scale| max |k|
- *   dk   w (sqrt(g nq) + max(1, L)) x  + w T |scale| max |q| max(1, sqrt(g nq / nk))
+ *   dq   w (sqrt(nk) + max(1, L)) x    + C |scale| max |k|
+ *   dk   w (sqrt(g nq) + max(1, L)) x  + C |scale| max |q| max(1, sqrt(g nq / nk))
  *   dv   w (sqrt(g nq) + max(1, L)) x
  *
  * Here g is the number of query heads a K/V head, and L the largest |LSE|, for P is formed anew as
- * exp(S - LSE), whose argument is rounded at that size. The last terms are for dP - delta, which
- * may be nothing but the rounding of two equal sums (always where a row sees one key: dq and dk are
- * 0 then, and so is x): T is the largest sum_c |do(r,c) o(r,c)|. They stand for what reaches dk
- * from nq / nk rows a key, as a random walk.
+ * exp(S - LSE), whose argument is rounded at that size. C is for dP - delta, which may be nothing
+ * but the rounding of two equal sums (always where a row sees one key: dq and dk are 0 then, and so
+ * is x): w sqrt(dv) T, where T is the largest sum_c |do(r,c) o(r,c)|, and in 16 bits, where O comes
+ * back as it was stored, u R more, where R is the largest root of sum_c (do(r,c) o(r,c))^2. The
+ * last factor stands for what reaches dk from nq / nk rows a key. All are random walks.
  *
  * Rows and keys are sampled apart, by the K/V head and for all its query heads alike, with the
  * edges that sim_check_sample names; error_factor_dq and error_factor_dkv are what the algorithm is

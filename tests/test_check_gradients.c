@@ -353,7 +353,7 @@ static void the_budget_rule(void **state)
         struct sample s = make(problem, FA_PROFILE_GAUSS);
         fa_tensor_set(&s.q, 0, 0, 2, 1, 5); /* The largest is in the first head. */
         double t[3][360], n[3][360], o[120], lse[30], e[3] = {0}, x[3] = {0}, most_lse = 1;
-        double delta = 0, q = 0, k = 0, u = fa_dtype_roundoff(problem.dtype);
+        double delta = 0, root = 0, q = 0, k = 0, u = fa_dtype_roundoff(problem.dtype);
         double w = dtype == FA_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
         int64_t *list = count_up(30);
         struct fa_gradient_parts parts = {list, list, 30, 20};
@@ -372,18 +372,22 @@ static void the_budget_rule(void **state)
         for (int h = 0; h < 6; h++) {
             fa_oracle_rows(&problem, &s.q, &s.k, &s.v, h, list, 30, o, lse, NULL);
             for (int r = 0; r < 30; r++) {
-                double sum = 0;
+                double sum = 0, squares = 0;
                 for (int c = 0; c < 4; c++) {
-                    sum += fabs(o[r * 4 + c] * fa_tensor_get(&s.dout, 0, h, r, c));
+                    double term = fabs(o[r * 4 + c] * fa_tensor_get(&s.dout, 0, h, r, c));
+                    sum += term;
+                    squares += term * term;
                     q = fmax(q, fabs(fa_tensor_get(&s.q, 0, h, r, c)));
                     k = fmax(k, fabs(fa_tensor_get(&s.k, 0, h / 3, r % 20, c)));
                 }
                 delta = fmax(delta, sum);
+                root = fmax(root, sqrt(squares));
                 most_lse = fmax(most_lse, fabs(lse[r]));
             }
         }
-        double floors[3] = {w * (sqrt(20) + most_lse) * x[0] + w * delta * 0.7 * k,
-                            w * (sqrt(90) + most_lse) * x[1] + w * delta * 0.7 * q * sqrt(4.5),
+        double c = w * sqrt(4) * delta + (dtype == FA_F16 || dtype == FA_BF16 ? u * root : 0);
+        double floors[3] = {w * (sqrt(20) + most_lse) * x[0] + c * 0.7 * k,
+                            w * (sqrt(90) + most_lse) * x[1] + c * 0.7 * q * sqrt(4.5),
                             w * (sqrt(90) + most_lse) * x[2]};
         struct sim_check_gradients result = check_with(&s, SIM_CHECK_FULL, 3, 1);
         const double budgets[3] = {result.dq_budget, result.dk_budget, result.dv_budget};

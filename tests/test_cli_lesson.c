@@ -311,6 +311,7 @@ static void test_check_bad(void **state)
         {"consequence: Now {moved(K)}", "consequence: Now {cell(O, 99)}", 1,
          "bad/40-trips.md:76: cell"},
         {"run: --tiles 8x4", "run: --tiles 8by4", 1, "8by4"},
+        {"at: 0,2", "at: 0,2\nl2: --machine abacus", 1, "bad/40-trips.md:22: l2 --machine abacus: "},
         {"level: 1", "level: 1\ncard_show:\n  compare: --n 8by4", 1,
          "bad/40-trips.md:9: card_show: "},
         {"level: 1", "level: 1\ncard_show:\n  scenario: --such-thing 4", 1, "card_show: "},

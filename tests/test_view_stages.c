@@ -78,6 +78,7 @@ static void check_sizes(const char *name, struct view_run *run, struct view_run 
                     view_case_frame(run, second, sizes[s][0], sizes[s][1], places[p]);
                 frame.stage = stages[k / 2].stage;
                 frame.panel_open = k % 2;
+                frame.in_turn = p % 2;
                 frame.theme = (s + p) % 2 ? &view_dark : &view_light;
                 stage_case_draw(stages[k / 2].function, &frame);
                 snprintf(now_drawn, sizeof now_drawn, "%s, %s, event %d", name, stages[k / 2].name,

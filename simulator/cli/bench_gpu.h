@@ -6,7 +6,7 @@
  * each round. Before a measurement of the burst protocol the device rests for 0.2 s and runs the
  * entry twice; then about 12 ms of launches stand between two events. The hot protocol has no rest
  * and 150 ms of launches. Each launch takes another of the input sets: together they exceed L2.
- * Right after come some more, behind each of which a kernel reads the clock.
+ * Right after come some more, beside which a kernel reads the clock.
  *
  * Units: ms for times, bytes, and operations in a second for rates; a figure that could not be
  * measured is NAN.
@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 enum {
-    BENCH_GPU_CLOCK_BYTES = 16, /* of the probes' counts */
+    BENCH_GPU_CLOCK_BYTES = 16, /* of the probe's counts */
     BENCH_GPU_LENGTHS = 16,
     BENCH_GPU_RUNGS = 32,
     BENCH_GPU_ENTRIES = BENCH_GPU_LENGTHS * BENCH_GPU_RUNGS + GPU_CEILINGS

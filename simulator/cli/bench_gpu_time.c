@@ -8,7 +8,7 @@
 #define REST_SECONDS 0.2
 #define BURST_MS 12.0
 #define HOT_MS 150.0
-enum { LAUNCHES_MOST = 20000, PROBES = 8 };
+enum { LAUNCHES_MOST = 20000 };
 
 static enum fa_status launch(struct bench_gpu *bench, struct bench_gpu_entry *entry,
                              struct fa_error *error)
@@ -74,25 +74,26 @@ static enum fa_status prepare(struct bench_gpu *bench, struct bench_gpu_entry *e
     return status;
 }
 
-/* A few more launches under the same load, each with a probe right behind it. NAN where there is no
- * clock. */
-static enum fa_status read_clock(struct bench_gpu *bench, struct bench_gpu_entry *entry,
+/* More launches under the same load, 8 or 4 ms of them, with the probe beside them: done within
+ * three quarters of their time, though it may have to wait for the first to end. NAN where there is
+ * no clock. */
+static enum fa_status read_clock(struct bench_gpu *bench, struct bench_gpu_entry *entry, double ms,
                                  double *gigahertz, struct fa_error *error)
 {
-    const int n = entry->launches < PROBES ? entry->launches : PROBES;
+    const double wanted = fmax(8, ceil(4 / fmax(ms, 1e-3)));
+    const int n = (int)fmin(wanted, entry->launches);
     struct fa_error said = {FA_OK, ""};
     *gigahertz = NAN;
     enum fa_status status = gpu_memory_fill(bench->clock, 0, BENCH_GPU_CLOCK_BYTES, error);
-    for (int i = 0; i < n && status == FA_OK; i++) {
+    if (status != FA_OK)
+        return status;
+    status = gpu_clock_start(bench->clock, fmin(0.25 * n * ms, 5), fmin(0.25 * n * ms, 5), &said);
+    if (status == FA_UNSUPPORTED)
+        return FA_OK;
+    if (status != FA_OK)
+        return fa_fail(error, status, "%s", said.text);
+    for (int i = 0; i < n && status == FA_OK; i++)
         status = launch(bench, entry, error);
-        if (status == FA_OK) {
-            status = gpu_clock_probe(bench->clock, &said);
-            if (status == FA_UNSUPPORTED)
-                return FA_OK;
-            if (status != FA_OK)
-                return fa_fail(error, status, "%s", said.text);
-        }
-    }
     return status == FA_OK ? gpu_clock_read(bench->clock, gigahertz, error) : status;
 }
 
@@ -108,7 +109,7 @@ static enum fa_status measure(struct bench_gpu *bench, struct bench_gpu_entry *e
     if (status == FA_OK)
         status = time_launches(bench, entry, entry->launches, &entry->ms[repeat], error);
     if (status == FA_OK)
-        status = read_clock(bench, entry, &entry->ghz[repeat], error);
+        status = read_clock(bench, entry, entry->ms[repeat], &entry->ghz[repeat], error);
     return status;
 }
 

@@ -272,11 +272,16 @@ enum fa_status cli_rung_check_run(struct cli_rung_check *check, struct fa_error 
 {
     struct cli_walk walk = {.check = check};
     bool one = cli_given(&check->problem.base, "dtype");
-    enum fa_status status = gpu_device_find(&check->device, error);
+    struct fa_error inner;
+    enum fa_status status = gpu_device_find(&check->device, &inner);
     if (status == FA_OK)
-        status = gpu_device_check(&check->device, error);
-    if (status == FA_OK)
-        status = choose_rungs(&walk, error);
+        status = gpu_device_check(&check->device, &inner);
+    if (status != FA_OK)
+        return gpu_rung_count == 0
+                   ? fa_fail(error, status, "%s", inner.text)
+                   : fa_fail(error, status, "%s; this build's kernels are for %s", inner.text,
+                             gpu_built_architectures());
+    status = choose_rungs(&walk, error);
     if (status == FA_OK)
         status = cli_case_list_make(&check->list, check->golden, check->part, error);
     if (status != FA_OK)

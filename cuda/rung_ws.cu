@@ -1,0 +1,368 @@
+/*
+ * ws: warpgroups that specialise; the softmax runs under the products.
+ *
+ * Idea. One warp of a block only loads: it runs ahead, and K and V wait in rings. Three or four
+ * consumer warpgroups, 64 queries each, only compute, with the registers that the loader gave up.
+ * No barrier holds them all: while one is in its softmax, others keep the tensor cores busy, and
+ * within a warpgroup part of the exponentials runs under a product, by one of two loops:
+ *   two-deep  Q K^T of the next tile and P V of this one are issued together; the softmax of the
+ *             next runs under P V. Holds S, P and O at once.
+ *   split     after the maximum, exponentials of the first half of the tile; the second half's run
+ *             under P V of the first. P takes over registers of S: three warpgroups fit, and each
+ *             byte of K and V serves 192 queries. This chip is bound by its power, so bytes count.
+ * Blocks stay and take tiles, the longest first, heads together whose K and V fit in L2.
+ *
+ * Predicted traffic of a head, elements: reads Nq d + 2 Tr Nk d, writes Nq d + Nq (LSE 4 bytes),
+ * with Br and Bc by the table ws_plans.
+ * Limits: those of wgmma, and a workspace of 4 bytes, the number of the next tile.
+ * Measured: f16, N = 1024, 4096 and 16384: 555, 657 and 666 TFLOP/s for d = 128, causal 432, 604
+ * and 667; for d = 64 421, 489 and 530, causal 354, 472 and 510. Reads 0.07 to 0.13 % above the
+ * count. One H200, 2026-11-30, at its power limit, which left 1.3 to 1.7 GHz; more in README.md.
+ */
+#include "cuda/ws_block.cuh"
+#include "cuda/ws_stages.cuh"
+
+/* ---- the two loops -------------------------------------------------------------------------- */
+
+/* Over tiles last - 1 .. 0 of keys, for the warpgroup's rows from `row` on. Invariant: mma's. */
+template <class S>
+static __device__ __forceinline__ void ws_split(const gpu_head_problem &p, ws_consumer &own,
+                                                int row, int last, float (&m)[2], float (&l)[2],
+                                                float (&o)[S::D / 8][4], float unit)
+{
+    constexpr int HALF = S::KEYS / 2 / 16 * 16;
+    float s[S::KEYS / 8][4], base[2], shrink[2];
+    uint32_t weights[S::KEYS / 16][4];
+#pragma unroll 1
+    for (int j = last - 1; j >= 0; j--) {
+        ws_wait_k<S>(own);
+        ws_turn_wait<S>(own);
+        ws_scores<S>(own, s);
+        products_wait<0>(s);
+        ws_release_k<S>(own);
+        if (j == 0)
+            ws_release_q<S>(own);
+        ws_turn_give<S>(own);
+        ws_mask<S>(p, row, j * S::KEYS, s);
+        ws_maximum<S::KEYS>(s, m, base, shrink, unit);
+        l[0] *= shrink[0];
+        l[1] *= shrink[1];
+        ws_shrink(o, shrink);
+        ws_exponentials<0, HALF>(s, base, l, unit);
+        pack_weights<typename S::T, 0, HALF>(weights, s);
+        ws_wait_v<S>(own);
+        ws_values<S, 0, HALF>(own, o, weights);
+        ws_exponentials<HALF, S::KEYS>(s, base, l, unit); /* under the product above */
+        pack_weights<typename S::T, HALF, S::KEYS>(weights, s);
+        ws_values<S, HALF, S::KEYS>(own, o, weights);
+        products_wait<0>(o);
+        ws_release_v<S>(own);
+    }
+}
+
+/* Likewise. Invariant at the head of the loop: m and l know the tiles down to j + 1, `weights` is
+ * P of tile j + 1, and o knows the tiles before that one, relative to m already. */
+template <class S>
+static __device__ __forceinline__ void ws_two_deep(const gpu_head_problem &p, ws_consumer &own,
+                                                   int row, int last, float (&m)[2], float (&l)[2],
+                                                   float (&o)[S::D / 8][4], float unit)
+{
+    float s[S::KEYS / 8][4], base[2], shrink[2];
+    uint32_t weights[S::KEYS / 16][4];
+    ws_wait_k<S>(own);
+    ws_turn_wait<S>(own);
+    ws_scores<S>(own, s);
+    ws_turn_give<S>(own);
+    products_wait<0>(s);
+    ws_release_k<S>(own);
+    ws_mask<S>(p, row, (last - 1) * S::KEYS, s);
+    ws_maximum<S::KEYS>(s, m, base, shrink, unit);
+    ws_exponentials<0, S::KEYS>(s, base, l, unit);
+    pack_weights<typename S::T, 0, S::KEYS>(weights, s);
+#pragma unroll 1
+    for (int j = last - 2; j >= 0; j--) {
+        ws_wait_k<S>(own);
+        ws_turn_wait<S>(own);
+        ws_scores<S>(own, s);
+        ws_wait_v<S>(own);
+        ws_values<S, 0, S::KEYS>(own, o, weights);
+        ws_turn_give<S>(own);
+        products_wait<1>(s); /* S is there, P V goes on under what follows */
+        ws_release_k<S>(own);
+        ws_mask<S>(p, row, j * S::KEYS, s);
+        ws_maximum<S::KEYS>(s, m, base, shrink, unit);
+        l[0] *= shrink[0];
+        l[1] *= shrink[1];
+        ws_exponentials<0, S::KEYS>(s, base, l, unit);
+        ws_hold(l, own.shared);
+        products_wait<0>(o);
+        ws_release_v<S>(own);
+        pack_weights<typename S::T, 0, S::KEYS>(weights, s);
+        ws_shrink(o, shrink);
+    }
+    ws_release_q<S>(own);
+    ws_wait_v<S>(own);
+    ws_values<S, 0, S::KEYS>(own, o, weights);
+    products_wait<0>(o);
+    ws_release_v<S>(own);
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+template <class S>
+static __device__ __forceinline__ void ws_consume(const ws_call &call, uint32_t shared, int number)
+{
+    const gpu_head_problem &p = call.head;
+    const float unit = p.scale * LOG2_E;
+    ws_consumer own = {shared,
+                       number,
+                       operand(shared + number * S::Q_BYTES, 16),
+                       operand(shared + S::K, 16),
+                       operand(shared + S::V, 2 * S::KEYS * HOPPER_COLUMNS),
+                       {0, 0},
+                       {0, 0},
+                       {0, 0},
+                       0};
+    if (S::PING_PONG && number == S::CONSUMERS - 1)
+        ws_turn_give<S>(own); /* the first turn is the first consumer's */
+    for (;;) {
+        const uint32_t slot = shared + S::SLOTS + own.slot.at * WS_SLOT_BYTES;
+        barrier_wait(slot + WS_FULL, own.slot.parity); /* for the producer's tile */
+        ws_tile tile = ws_read(slot);
+        /* The same in all lanes: bounds of loops then stay out of the vector registers. */
+        tile.row = __shfl_sync(~0u, tile.row, 0);
+        tile.head = __shfl_sync(~0u, tile.head, 0);
+        tile.batch = __shfl_sync(~0u, tile.batch, 0);
+        tile.tiles = __shfl_sync(~0u, tile.tiles, 0);
+        if (tile.row < 0)
+            return;
+        const int row = tile.row + number * WARPGROUP_ROWS;
+        const int warp_row = row + threadIdx.x % WARPGROUP / 32 * 16;
+        float m[2] = {-INFINITY, -INFINITY}, l[2] = {0, 0}, o[S::D / 8][4] = {};
+        if (tile.tiles > 0) {
+            /* Tiles of keys that these 64 rows do not see; with turns, all take part in all. */
+            int last = tile.tiles;
+            if (!S::PING_PONG) {
+                const int end = row + WARPGROUP_ROWS - 1 + p.end;
+                last = row < p.nq ? least(last, greatest(end + S::KEYS - 1, 0) / S::KEYS) : 0;
+            }
+            barrier_wait(shared + S::Q_FULL + 8 * number,
+                         own.q_parity); /* for the copy engine's Q */
+            own.q_parity ^= 1;
+            for (int j = tile.tiles; j > last; j--) {
+                ws_wait_k<S>(own);
+                ws_release_k<S>(own);
+                ws_wait_v<S>(own);
+                ws_release_v<S>(own);
+            }
+            if (last == 0)
+                ws_release_q<S>(own);
+            else if (S::TWO_DEEP)
+                ws_two_deep<S>(p, own, row, last, m, l, o, unit);
+            else
+                ws_split<S>(p, own, row, last, m, l, o, unit);
+        }
+        if (is_wild<S::D>(o))
+            asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(slot + WS_MARKS),
+                         "r"(1 << (warp_row - tile.row) / 16)
+                         : "memory");
+        sum_rows(l);
+        ws_store<typename S::T, S::D>(p, tile, warp_row, m, l, o);
+        ws_release(slot + WS_DONE);
+        own.slot.template step<2>();
+    }
+}
+
+static __global__ void ws_reset(unsigned *next)
+{
+    *next = 0;
+}
+
+template <class S>
+__global__ void __launch_bounds__(S::THREADS, 1)
+    ws_kernel(const __grid_constant__ ws_call call, const __grid_constant__ CUtensorMap q,
+              const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v)
+{
+    extern __shared__ uint4 ws_words[];
+    const uint32_t shared =
+        (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
+    const int group = __shfl_sync(~0u, threadIdx.x / WARPGROUP, 0);
+    if (threadIdx.x == 0) {
+        map_fetch(&q);
+        map_fetch(&k);
+        map_fetch(&v);
+        ws_set_up<S>(shared);
+    }
+    __syncthreads(); /* all wait for the barriers to be set up */
+    if (group == 0) {
+        registers_give<S::GIVE>();
+        const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+        if (warp > 0)
+            ws_repeat<S>(call, shared);
+        else if (lane_elected())
+            ws_produce<S>(call, &q, &k, &v, shared);
+    } else {
+        registers_take<S::TAKE>();
+        ws_consume<S>(call, shared, group - 1);
+    }
+}
+
+/* ---- host: which kernel for which case ------------------------------------------------------ */
+
+/* How tiles reach blocks. */
+enum ws_order {
+    WS_ONE_EACH, /* a block a tile: the chip hands blocks out as multiprocessors fall free */
+    WS_ROUND,    /* a block a multiprocessor, each with every so manieth tile */
+    WS_COUNTER,  /* likewise, and a block takes the next tile when it needs one */
+};
+
+template <class S>
+static enum fa_status ws_launch(const struct fa_problem *problem, const gpu_head_problem &head,
+                                enum ws_order order, const struct gpu_options *options,
+                                struct fa_error *error)
+{
+    const struct hopper_tensor tensors[3] = {
+        {"q", &head.q, problem->batch, problem->heads, problem->nq, S::D, WARPGROUP_ROWS,
+         problem->dtype},
+        {"k", &head.k, problem->batch, problem->kv_heads, problem->nk, S::D, S::KEYS,
+         problem->dtype},
+        {"v", &head.v, problem->batch, problem->kv_heads, problem->nk, S::D, S::KEYS,
+         problem->dtype},
+    };
+    const int64_t head_bytes = (int64_t)4 * S::D * (head.nk > 0 ? head.nk : 1), l2_share = 32 << 20;
+    const int64_t together = (l2_share / head_bytes > 0 ? l2_share / head_bytes : 1) * head.group;
+    const int row_tiles = (head.nq + S::ROWS - 1) / S::ROWS;
+    CUtensorMap maps[3] = {};
+    unsigned tiles;
+    int blocks;
+    enum fa_status status = hopper_check("ws", &blocks, error);
+    if (status == FA_OK)
+        status = gpu_grid(head.all_heads, row_tiles, 2, &tiles, error); /* room for what is past */
+    for (int i = 0; i < 3 && status == FA_OK; i++)
+        status = hopper_map(&tensors[i], &maps[i], error);
+    if (status != FA_OK)
+        return status;
+    tiles /= 2;
+    const ws_call call = {head, (int)tiles, row_tiles,
+                          (int)(together < head.all_heads ? together : head.all_heads),
+                          order == WS_COUNTER ? (unsigned *)options->workspace : nullptr};
+    if (order == WS_ONE_EACH || (int)tiles < blocks)
+        blocks = (int)tiles;
+    /* The kernel may start while ws_reset runs, and waits for it where it needs the counter. */
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(S::THREADS);
+    config.dynamicSmemBytes = S::BYTES;
+    config.stream = (cudaStream_t)options->stream;
+    config.attrs = &early;
+    config.numAttrs = call.next ? 1 : 0;
+    status = gpu_kernel_prepare((const void *)ws_kernel<S>, S::BYTES, error);
+    if (status == FA_OK && call.next) {
+        ws_reset<<<1, 1, 0, config.stream>>>(call.next);
+        status = gpu_cuda_status(cudaGetLastError(), "a launch", error);
+    }
+    if (status == FA_OK)
+        status = gpu_cuda_status(
+            cudaLaunchKernelEx(&config, ws_kernel<S>, call, maps[0], maps[1], maps[2]), "a launch",
+            error);
+    return status;
+}
+
+/* A kernel for d, with causal mask or without, and at least so many keys. */
+struct ws_plan {
+    int64_t d;
+    bool causal;
+    int64_t keys_from;
+    enum ws_order order;
+    int rows, keys; /* Br, Bc */
+    enum fa_status (*launch)(const struct fa_problem *, const gpu_head_problem &, enum ws_order,
+                             const struct gpu_options *, struct fa_error *);
+};
+
+template <class S>
+static constexpr struct ws_plan ws_row(bool causal, int64_t keys_from, enum ws_order order)
+{
+    return {S::D, causal, keys_from, order, S::ROWS, S::KEYS, ws_launch<S>};
+}
+
+/*
+ * The first row that fits the case is taken. Behind each the reason, in TFLOP/s as measured.
+ *
+ * d = 128: three consumers, since each byte of K and V then serves 192 queries; a third K is there
+ * before the consumers come back from their last stage. Two consumers, two-deep: 486 for 544 at
+ * N = 1024, full. Causal and long, the chip hands tiles out better itself: 674 for 643.
+ * d = 64: exponentials take as long as products, and taking turns keeps them apart: 504
+ * with, 488 without at N = 16384. At N around 1024, 256 rows leave less over:
+ * 421 for 399. Causal, turns would make all wait for the diagonal; split with four consumers while
+ * tiles are short, two-deep with three from 4096 on: 472 for 459.
+ */
+template <class T>
+static const struct ws_plan ws_plans[] = {
+    ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(true, 8193, WS_ONE_EACH),
+    ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(true, 0, WS_COUNTER),
+    ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(false, 0, WS_COUNTER),
+    ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, true>>(false, 2048, WS_COUNTER),
+    ws_row<ws_shape<T, 64, 4, 96, 3, 3, false, false>>(false, 1024, WS_COUNTER),
+    ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, true>>(false, 0, WS_COUNTER),
+    ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, false>>(true, 4096, WS_COUNTER),
+    ws_row<ws_shape<T, 64, 4, 96, 3, 3, false, false>>(true, 0, WS_COUNTER),
+};
+
+template <class T> static const struct ws_plan &ws_choose(const struct fa_problem *problem)
+{
+    const struct ws_plan *plan = ws_plans<T>;
+    while (plan->d != problem->d || plan->causal != (problem->causal != FA_CAUSAL_NONE) ||
+           plan->keys_from > problem->nk)
+        plan++;
+    return *plan;
+}
+
+static const struct ws_plan &ws_plan_of(const struct fa_problem *problem)
+{
+    return problem->dtype == FA_F16 ? ws_choose<gpu_f16>(problem) : ws_choose<gpu_bf16>(problem);
+}
+
+static const struct gpu_limits ws_limits = {
+    "ws", 1u << FA_F16 | 1u << FA_BF16, 128, {64, 128, 0}, false, false, false, true, true,
+};
+
+static enum fa_status ws_workspace(const struct fa_problem *problem, bool, int64_t *bytes,
+                                   struct fa_error *error)
+{
+    enum fa_status status = gpu_problem_check(&ws_limits, problem, error);
+    if (status == FA_OK)
+        *bytes = sizeof(unsigned);
+    return status;
+}
+
+static enum fa_status ws_forward(const struct fa_problem *problem,
+                                 const struct gpu_forward *tensors,
+                                 const struct gpu_options *options, struct fa_error *error)
+{
+    gpu_head_problem head;
+    enum fa_status status =
+        gpu_forward_check(&ws_limits, problem, tensors, options, sizeof(unsigned), &head, error);
+    if (status != FA_OK || gpu_is_empty(problem))
+        return status;
+    const struct ws_plan &plan = ws_plan_of(problem);
+    return plan.launch(problem, head, plan.order, options, error);
+}
+
+static void ws_tiles(const struct fa_problem *problem, bool, bool, struct gpu_tiles *tiles)
+{
+    const struct ws_plan &plan = ws_plan_of(problem);
+    *tiles = {plan.rows, plan.keys, 0, 0};
+}
+
+extern "C" const struct gpu_rung gpu_ws = {
+    "ws",
+    "one warp loads, three or four warpgroups compute; the softmax runs under the products",
+    "f16 bf16; d = dv = 64 or 128; causal; a scale above 0; aligned rows; Hopper",
+    ws_workspace,
+    ws_forward,
+    nullptr,
+    ws_tiles,
+};
