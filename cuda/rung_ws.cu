@@ -146,8 +146,7 @@ static __device__ __forceinline__ void ws_consume(const ws_call &call, uint32_t 
                 const int end = row + WARPGROUP_ROWS - 1 + p.end;
                 last = row < p.nq ? least(last, greatest(end + S::KEYS - 1, 0) / S::KEYS) : 0;
             }
-            barrier_wait(shared + S::Q_FULL + 8 * number,
-                         own.q_parity); /* for the copy engine's Q */
+            barrier_wait(shared + S::Q_FULL + 8 * number, own.q_parity); /* copy engine */
             own.q_parity ^= 1;
             for (int j = tile.tiles; j > last; j--) {
                 ws_wait_k<S>(own);
@@ -173,6 +172,7 @@ static __device__ __forceinline__ void ws_consume(const ws_call &call, uint32_t 
     }
 }
 
+/* A kernel of its own, so that ws_kernel can be allowed to start under it. */
 static __global__ void ws_reset(unsigned *next)
 {
     *next = 0;
@@ -212,8 +212,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
 /* How tiles reach blocks. */
 enum ws_order {
     WS_ONE_EACH, /* a block a tile: the chip hands blocks out as multiprocessors fall free */
-    WS_ROUND,    /* a block a multiprocessor, each with every so manieth tile */
-    WS_COUNTER,  /* likewise, and a block takes the next tile when it needs one */
+    WS_COUNTER,  /* a block a multiprocessor, and it takes the next tile when it needs one */
 };
 
 template <class S>
@@ -289,25 +288,28 @@ static constexpr struct ws_plan ws_row(bool causal, int64_t keys_from, enum ws_o
 }
 
 /*
- * The first row that fits the case is taken. Behind each the reason, in TFLOP/s as measured.
- *
- * d = 128: three consumers, since each byte of K and V then serves 192 queries; a third K is there
- * before the consumers come back from their last stage. Two consumers, two-deep: 486 for 544 at
- * N = 1024, full. Causal and long, the chip hands tiles out better itself: 674 for 643.
- * d = 64: exponentials take as long as products, and taking turns keeps them apart: 504
- * with, 488 without at N = 16384. At N around 1024, 256 rows leave less over:
- * 421 for 399. Causal, turns would make all wait for the diagonal; split with four consumers while
- * tiles are short, two-deep with three from 4096 on: 472 for 459.
+ * The first row that fits the case is taken. The reasons are TFLOP/s in f16, each pair of one run.
+ * For d = 128, split and three consumers: a byte of K and V then serves 192 queries, and a third K
+ * is there before the consumers are back from their last stage. Two consumers, two-deep: 486 for
+ * 544 (N = 1024), 601 for 636 (N = 16384, before the third K).
  */
 template <class T>
 static const struct ws_plan ws_plans[] = {
+    /* Long and causal, the chip hands tiles out better than the counter: 674 for 643. */
     ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(true, 8193, WS_ONE_EACH),
+    /* Shorter tiles differ more: a block a tile gives 542 for 560 (N = 4096). */
     ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(true, 0, WS_COUNTER),
+    /* Also where all are equal: 573 for 538 with a block a tile (N = 2048). */
     ws_row<ws_shape<T, 128, 3, 128, 3, 2, false, false>>(false, 0, WS_COUNTER),
+    /* Exponentials take as long as products, and turns keep the two apart: 504 for 488 (16384). */
     ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, true>>(false, 2048, WS_COUNTER),
+    /* 256 rows divide 1024, 192 do not: 421 for 399. */
     ws_row<ws_shape<T, 64, 4, 96, 3, 3, false, false>>(false, 1024, WS_COUNTER),
+    /* Two tiles of 256 rows leave too little to choose from: 356 for 364 (N = 512). */
     ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, true>>(false, 0, WS_COUNTER),
+    /* No turns, in which all would wait at the diagonal: 472, four consumers 459 (N = 4096). */
     ws_row<ws_shape<T, 64, 3, 128, 4, 4, true, false>>(true, 4096, WS_COUNTER),
+    /* Four consumers, split: 416 for 411 (N = 2048), 337 for 309 (N = 1024). */
     ws_row<ws_shape<T, 64, 4, 96, 3, 3, false, false>>(true, 0, WS_COUNTER),
 };
 

@@ -19,7 +19,7 @@ struct ws_call {
     gpu_head_problem head;
     int tiles, row_tiles; /* row tiles of all heads, and of one */
     int together;         /* heads whose tiles are taken in one go, the longest of all first */
-    unsigned *next;       /* tiles taken so far; NULL: block b takes b, b + blocks, ... */
+    unsigned *next;       /* tiles taken after the first of each block; NULL: that is all */
 };
 
 /* Of a slot, see below. */
