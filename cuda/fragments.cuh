@@ -1,87 +1,20 @@
 /*
- * Fragments of the tensor-core rungs: 16-bit matrices from shared memory, mma.sync m16n8k16, and
- * the online softmax on its accumulators.
+ * Fragments of the tensor-core rungs: how tiles lie in shared memory, what a lane names of them,
+ * and the online softmax on accumulators.
  *
  * A warp's accumulator of 16 rows and 8 columns holds, in lane l, elements (l / 4, 2 (l % 4)), the
  * same at the next column, and both 8 rows below. Two accumulators side by side, packed to 16 bits,
  * are the left operand of a product over those 16 columns: P needs no shuffle on its way to P V.
  * A layout L says where an element lies in a tile of shared memory, in bytes: at(row, column), and
- * move(place, rows, columns), the place that many rows (a multiple of 8) and columns (of 16) on.
+ * move(place, rows, columns), the place that many rows (a multiple of 8) and columns (of 8) on.
  */
 #ifndef CUDA_FRAGMENTS_CUH
 #define CUDA_FRAGMENTS_CUH
 
+#include "cuda/tensor_cores.cuh"
 #include "cuda/visible.cuh"
 
-/* Instructions of compute capability 8.0. On one before it a call is refused and never launched. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-#define GPU_TENSOR_CORES(...) asm volatile(__VA_ARGS__)
-#else
-#define GPU_TENSOR_CORES(...) __trap()
-#endif
-
 #define LOG2_E 1.4426950408889634f
-
-static __device__ __forceinline__ uint32_t shared_address(const void *at)
-{
-    return (uint32_t)__cvta_generic_to_shared(at);
-}
-
-/* Four 8 x 8 matrices; lane l names a row of matrix l / 8. Transposed for the second form. */
-static __device__ __forceinline__ void load_matrices(uint32_t (&x)[4], uint32_t row)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(row)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void load_transposed(uint32_t (&x)[4], uint32_t row)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(row)
-                 : "memory");
-}
-
-/* c += a b, 16 x 16 by 16 x 8, in f32. */
-static __device__ __forceinline__ void multiply_add(float (&c)[4], const uint32_t (&a)[4],
-                                                    uint32_t b0, uint32_t b1, gpu_f16)
-{
-    GPU_TENSOR_CORES("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-static __device__ __forceinline__ void multiply_add(float (&c)[4], const uint32_t (&a)[4],
-                                                    uint32_t b0, uint32_t b1, gpu_bf16)
-{
-    GPU_TENSOR_CORES("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-static __device__ __forceinline__ uint32_t pack(float low, float high, gpu_f16)
-{
-    __half2 both = __floats2half2_rn(low, high);
-    return *reinterpret_cast<uint32_t *>(&both);
-}
-
-static __device__ __forceinline__ uint32_t pack(float low, float high, gpu_bf16)
-{
-    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<uint32_t *>(&both);
-}
-
-/* 2^x, and 0 for -inf. */
-static __device__ __forceinline__ float power_of_two(float x)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
 
 static __device__ __forceinline__ int lane_of()
 {
@@ -124,16 +57,6 @@ template <int D> struct swizzled {
     }
 };
 
-/* 16 bytes set out for a place in shared memory, past L1 and the registers. If not `here`, nothing
- * is read and zeros arrive. */
-static __device__ __forceinline__ void copy_async(uint32_t to, const void *from,
-                                                  [[maybe_unused]] bool here)
-{
-    GPU_TENSOR_CORES("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                     "r"(here ? 16 : 0)
-                     : "memory");
-}
-
 /* ROWS rows of D elements set out; those past the last arrive as 0. A thread takes pieces of one
  * column, STEP rows apart, a power of two, so one address to each side and a step are enough. */
 template <class T, int D, int ROWS, int THREADS>
@@ -150,25 +73,6 @@ static __device__ __forceinline__ void load_async(T *to, const T *from, int64_t 
     }
 }
 
-/* Waits for all that this thread set out. */
-static __device__ __forceinline__ void wait_async()
-{
-    GPU_TENSOR_CORES("cp.async.wait_all;" ::: "memory");
-}
-
-/* Four sums in device memory grow by x, each by itself; 16 bytes that begin at a multiple of 16. */
-static __device__ __forceinline__ void add_four(float *to, const float (&x)[4])
-{
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(x[0]),
-                 "f"(x[1]), "f"(x[2]), "f"(x[3])
-                 : "memory");
-#else
-    for (int e = 0; e < 4; e++)
-        atomicAdd(to + e, x[e]);
-#endif
-}
-
 /* How scores become powers of two: 2^(s unit log2 e - m unit log2 e). A scale above 0 is folded
  * into the unit; another one is multiplied into the scores first, since it would turn the maximum
  * round. */
@@ -180,7 +84,8 @@ static __device__ __forceinline__ float score_unit(const gpu_head_problem &p)
 /*
  * Equation (6) of reference/README.md for the lane's two rows: s becomes weights relative to the
  * new m, l is the lane's own part of the sum, and o is rescaled. NaN is passed over by the maximum:
- * it reaches its row through the power. A difference with m = -inf is taken against 0.
+ * it reaches its row through the power. A difference with m = -inf is taken against 0, and one with an m unit
+ * log2 e past f32 against FLT_MAX: weights are infinite then, and the row is repeated.
  */
 template <int KEYS, int D>
 static __device__ __forceinline__ void absorb(float (&s)[KEYS / 8][4], float (&m)[2], float (&l)[2],
@@ -195,7 +100,7 @@ static __device__ __forceinline__ void absorb(float (&s)[KEYS / 8][4], float (&m
         high = fmaxf(high, __shfl_xor_sync(~0u, high, 1));
         high = fmaxf(high, __shfl_xor_sync(~0u, high, 2));
         high = fmaxf(high, m[r]);
-        base[r] = high == -INFINITY ? 0 : high * unit;
+        base[r] = high == -INFINITY ? 0 : fminf(high * unit, FLT_MAX);
         shrink[r] = power_of_two(fmaf(m[r], unit, -base[r]));
         m[r] = high;
         l[r] *= shrink[r];

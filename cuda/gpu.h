@@ -65,6 +65,9 @@ struct gpu_options {
 struct gpu_tiles {
     int64_t br, bc;       /* the forward kernel's, or those of the kernel that owns dK and dV */
     int64_t dq_br, dq_bc; /* the kernel's that owns dQ; 0: the other one adds to dQ atomically */
+    /* Blocks that share a tile of dK and dV, 1 or 2: each has its columns of these, and reads all
+     * that the tile needs. */
+    int64_t parts;
 };
 
 struct gpu_rung {
@@ -109,8 +112,8 @@ GPU_API enum fa_status gpu_backward(const char *rung, const struct fa_problem *p
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-static inline int64_t gpu_row_index(const struct gpu_tensor *tensor, int64_t batch, int64_t head,
-                                    int64_t row)
+    static inline int64_t
+    gpu_row_index(const struct gpu_tensor *tensor, int64_t batch, int64_t head, int64_t row)
 {
     return batch * tensor->stride[0] + head * tensor->stride[1] + row * tensor->stride[2];
 }

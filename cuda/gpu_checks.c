@@ -197,8 +197,10 @@ static void set_numbers(const struct fa_problem *p, const struct gpu_forward *te
         .d = (int)p->d,
         .dv = (int)p->dv,
         .heads = (int)p->heads,
+        .kv_heads = (int)p->kv_heads,
         .group = p->kv_heads > 0 ? (int)(p->heads / p->kv_heads) : 1,
         .all_heads = p->batch * p->heads,
+        .all_kv_heads = p->batch * p->kv_heads,
         .scale = (float)p->scale,
         .whole_words = has_whole_words(&tensors->q, p->d, bytes) &&
                        has_whole_words(&tensors->k, p->d, bytes) &&

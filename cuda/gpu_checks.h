@@ -29,8 +29,9 @@ struct gpu_limits {
 struct gpu_head_problem {
     struct gpu_tensor q, k, v, o, lse;
     int nq, nk, d, dv;
-    int heads, group;  /* query heads in a batch, and query heads of one K/V head */
-    int64_t all_heads; /* batch * heads */
+    int heads, kv_heads;             /* in a batch */
+    int group;                       /* query heads of one K/V head */
+    int64_t all_heads, all_kv_heads; /* batch times heads, batch times kv_heads */
     float scale;
     int first, end;
     bool whole_words;  /* rows of q, k, v allow loads of four elements at once */
@@ -96,11 +97,8 @@ enum fa_status gpu_wgmma_ceiling(enum fa_dtype dtype, int multiprocessors, const
                                  float *kept, double *work, struct fa_error *error);
 
 /* The rungs, one of each file. */
-extern const struct gpu_rung gpu_standard, gpu_flash1, gpu_flash2;
-#ifndef FLASHLAB_GPU_SHIM
-extern const struct gpu_rung gpu_mma, gpu_async;
+extern const struct gpu_rung gpu_standard, gpu_flash1, gpu_flash2, gpu_mma, gpu_async;
 extern const struct gpu_rung gpu_wgmma, gpu_ws; /* where FLASHLAB_GPU_HOPPER is defined */
-#endif
 
 #ifdef __cplusplus
 }

@@ -7,17 +7,21 @@
 
 #include "cuda/fragments.cuh"
 
+/* 16 bytes of a row in 16 bits. */
+template <class T> struct alignas(16) eight {
+    T at[8];
+};
+
 /* delta of one row, rowsum(dO o O), by a warp; the rows begin at multiples of 16 bytes. */
 template <class T>
 static __device__ __forceinline__ float delta_of(const T *o, const T *d_o, int dv)
 {
     float sum = 0;
     for (int c = 8 * lane_of(); c < dv; c += 256) {
-        const uint4 a = *reinterpret_cast<const uint4 *>(o + c);
-        const uint4 b = *reinterpret_cast<const uint4 *>(d_o + c);
-        const T *x = reinterpret_cast<const T *>(&a), *y = reinterpret_cast<const T *>(&b);
+        const eight<T> x = *reinterpret_cast<const eight<T> *>(o + c);
+        const eight<T> y = *reinterpret_cast<const eight<T> *>(d_o + c);
         for (int e = 0; e < 8; e++)
-            sum = fmaf(widen(x[e]), widen(y[e]), sum);
+            sum = fmaf(widen(x.at[e]), widen(y.at[e]), sum);
     }
     for (int step = 16; step > 0; step /= 2)
         sum += __shfl_xor_sync(~0u, sum, step);

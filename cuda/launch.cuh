@@ -12,8 +12,10 @@
 #include <cuda_runtime.h>
 #endif
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cuda/gpu_checks.h"
 #include "reference/dtype.h"
@@ -111,24 +113,36 @@ template <class T> static __device__ __forceinline__ four<T> load_past_l1(const 
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
+/* GPU_LAUNCH(status, kernel, ...) launches, or says why not. A call of several kernels asks
+ * GPU_PREPARE for all of them first: a call that is refused has written nothing. */
+
 #ifdef FLASHLAB_GPU_SHIM
 #define GPU_SHARED(name) float *name = static_cast<float *>(shim_shared())
+#define GPU_PREPARE(status, kernel, shared, error)                                                 \
+    (status) = (shared) <= 232448                                                                  \
+                   ? FA_OK                                                                         \
+                   : fa_fail(error, FA_DOES_NOT_FIT, "a tile needs %d bytes", (int)(shared))
 #define GPU_LAUNCH(status, kernel, blocks, threads, shared, stream, error, ...)                    \
     do {                                                                                           \
         (void)(stream);                                                                            \
-        (status) = FA_OK;                                                                          \
-        if ((shared) > 232448)                                                                     \
-            (status) = fa_fail(error, FA_DOES_NOT_FIT, "a tile needs %d bytes", (int)(shared));    \
-        else if (!shim_launch(blocks, threads, shared, [&] { kernel(__VA_ARGS__); }))              \
+        GPU_PREPARE(status, kernel, shared, error);                                                \
+        if ((status) == FA_OK &&                                                                   \
+            !shim_launch(blocks, threads, shared, [&] { kernel(__VA_ARGS__); }))                   \
             (status) = fa_fail(error, FA_NO_MEMORY, "the shim could not start its threads");       \
     } while (0)
+static inline enum fa_status gpu_capability_check(const char *, int, struct fa_error *)
+{
+    return FA_OK;
+}
 #else
 #define GPU_SHARED(name)                                                                           \
-    extern __shared__ float4 shared_words[];                                                       \
+    extern __shared__ __align__(1024) float4 shared_words[];                                       \
     float *name = reinterpret_cast<float *>(shared_words)
+#define GPU_PREPARE(status, kernel, shared, error)                                                 \
+    (status) = gpu_kernel_prepare((const void *)(kernel), shared, error)
 #define GPU_LAUNCH(status, kernel, blocks, threads, shared, stream, error, ...)                    \
     do {                                                                                           \
-        (status) = gpu_kernel_prepare((const void *)(kernel), shared, error);                      \
+        GPU_PREPARE(status, kernel, shared, error);                                                \
         if ((status) == FA_OK) {                                                                   \
             (kernel)<<<blocks, threads, shared, (cudaStream_t)(stream)>>>(__VA_ARGS__);            \
             (status) = gpu_cuda_status(cudaGetLastError(), "a launch", error);                     \
@@ -146,6 +160,19 @@ enum fa_status gpu_capability_check(const char *rung, int major, struct fa_error
 /* The status and sentence of what CUDA says. */
 enum fa_status gpu_cuda_status(cudaError_t code, const char *what, struct fa_error *error);
 #endif
+
+/* Zeros, on the stream. */
+static inline enum fa_status gpu_clear(void *memory, size_t bytes, [[maybe_unused]] void *stream,
+                                       [[maybe_unused]] struct fa_error *error)
+{
+#ifdef FLASHLAB_GPU_SHIM
+    memset(memory, 0, bytes);
+    return FA_OK;
+#else
+    return gpu_cuda_status(cudaMemsetAsync(memory, 0, bytes, (cudaStream_t)stream),
+                           "clearing the workspace", error);
+#endif
+}
 
 static inline void *gpu_stream(const struct gpu_options *options)
 {

@@ -261,6 +261,8 @@ static enum fa_status read_all(struct reader *reader)
     enum fa_status status = FA_OK;
     const char *name = reader->csv->name;
     while (reader->at < reader->end && status == FA_OK) {
+        if (reader->end - reader->at > 3 && memcmp(reader->at, "\xef\xbb\xbf", 3) == 0)
+            reader->at += 3; /* the mark of UTF-8, which editors put first in a file */
         bool header = is_header(reader->at, reader->end);
         bool remark = reader->end - reader->at >= 2 && memcmp(reader->at, "==", 2) == 0;
         bool empty = *reader->at == '\n' || *reader->at == '\r';

@@ -4,8 +4,9 @@
  * "Metric Unit", "Metric Value"). Plain C: no CUDA is needed to read it.
  *
  * Lines before the header, which is the line with a field "Kernel Name", are passed over: ncu and
- * the profiled program print there; so are later lines that begin with "==", and rows without a
- * metric (rules). A second header, as two files after one another have, is taken as such.
+ * the profiled program print there; so are later lines that begin with "==", rows without a metric
+ * (rules), and the mark of UTF-8 before a line. A second header, as two files after one another
+ * have, is taken as such.
  *
  * Errors: FA_BAD_FILE with the line, the column (the number of the field, from 1) and what was
  * expected; FA_TOO_LARGE past NCU_BYTES, NCU_LAUNCHES or NCU_METRICS; FA_IO; FA_NO_MEMORY.
@@ -59,7 +60,8 @@ const struct ncu_metric *ncu_csv_find(const struct ncu_csv *csv, int launch, con
  * The metric as bytes: units byte, Kbyte, Mbyte, Gbyte, Tbyte (powers of 1000, as ncu has them),
  * and sector (32 bytes) with the same letters. Thousands may be set apart by commas. Scaled units
  * are rounded by ncu already (`--print-units base` prints all digits).
- * FA_BAD_FILE for another unit and for what is no number from 0 up to 2^63.
+ * FA_BAD_FILE for another unit, for what is no number from 0 up to 2^63, and for a part of a byte
+ * or sector.
  */
 enum fa_status ncu_csv_bytes(const struct ncu_csv *csv, const struct ncu_metric *metric,
                              uint64_t *bytes, struct fa_error *error);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { SECTOR_BYTES = 32 };
+
 /* Bytes of one of the unit; 0 if it is none. */
 static double unit_bytes(const char *unit)
 {
@@ -17,7 +19,7 @@ static double unit_bytes(const char *unit)
     }
     if (strcmp(unit, "byte") == 0)
         return scale;
-    return strcmp(unit, "sector") == 0 || strcmp(unit, "sectors") == 0 ? 32 * scale : 0;
+    return strcmp(unit, "sector") == 0 || strcmp(unit, "sectors") == 0 ? SECTOR_BYTES * scale : 0;
 }
 
 /* "1,234,567.5": digits, in threes after the first comma, and a decimal point. */
@@ -61,6 +63,13 @@ enum fa_status ncu_csv_bytes(const struct ncu_csv *csv, const struct ncu_metric 
                        "%s: line %d, column %d: %.80s is '%.40s': expected a number such as "
                        "1234 or 1,234.5",
                        csv->name, metric->line, metric->column, metric->name, metric->value);
+    /* There is no part of a byte: in "1.234" the point sets thousands apart. */
+    if (unit <= SECTOR_BYTES && number != (double)(uint64_t)number)
+        return fa_fail(error, FA_BAD_FILE,
+                       "%s: line %d, column %d: %.80s is '%.40s' in %.40s: expected a whole number "
+                       "such as 1,234 (ncu prints it so under LC_ALL=C)",
+                       csv->name, metric->line, metric->column, metric->name, metric->value,
+                       metric->unit);
     *bytes = (uint64_t)(number * unit + 0.5);
     return FA_OK;
 }

@@ -109,8 +109,8 @@ template <class T, int D>
 __global__ void __launch_bounds__(ASYNC_THREADS, 2)
     async_kernel(const __grid_constant__ gpu_head_problem p, unsigned row_tiles)
 {
-    extern __shared__ __align__(256) uint4 async_words[];
-    T *q = reinterpret_cast<T *>(async_words), *kv = q + ASYNC_ROWS * D;
+    GPU_SHARED(words);
+    T *q = reinterpret_cast<T *>(words), *kv = q + ASYNC_ROWS * D;
     constexpr int TILE = ASYNC_KEYS * D; /* K_j lies at kv + 2 TILE (j mod 2), V_j after it */
     /* The longest rows of a causal problem start first. */
     const int row = (int)(row_tiles - 1 - blockIdx.x % row_tiles) * ASYNC_ROWS;
@@ -205,7 +205,7 @@ static enum fa_status async_forward(const struct fa_problem *problem,
 
 static void async_tiles(const struct fa_problem *, bool, bool, struct gpu_tiles *tiles)
 {
-    *tiles = {ASYNC_ROWS, ASYNC_KEYS, 0, 0};
+    *tiles = {ASYNC_ROWS, ASYNC_KEYS, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_async = {

@@ -215,7 +215,7 @@ static enum fa_status flash1_forward(const struct fa_problem *problem,
 
 static void flash1_tiles(const struct fa_problem *, bool, bool, struct gpu_tiles *tiles)
 {
-    *tiles = {16 * FLASH1_R, 16 * FLASH1_R, 0, 0};
+    *tiles = {16 * FLASH1_R, 16 * FLASH1_R, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_flash1 = {

@@ -189,7 +189,7 @@ static void flash2_tiles(const struct fa_problem *problem, bool backward, bool,
     if (backward)
         return gpu_flash2_backward_tiles(problem, tiles);
     const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 128 ? 64 : 32;
-    *tiles = {side, side, 0, 0};
+    *tiles = {side, side, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_flash2 = {

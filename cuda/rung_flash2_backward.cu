@@ -143,9 +143,8 @@ __global__ void __launch_bounds__(TILE_THREADS)
     float *v = k + t::MATRIX_FLOATS, *q = v + t::MATRIX_FLOATS, *d_o = q + t::MATRIX_FLOATS;
     float *weights = d_o + t::MATRIX_FLOATS;
     const int key = (int)(blockIdx.x % key_tiles) * t::ROWS, keys = least(t::ROWS, p.nk - key);
-    const int kv_heads = p.heads / p.group;
-    const int batch = (int)(blockIdx.x / key_tiles / kv_heads);
-    const int kv_head = (int)(blockIdx.x / key_tiles % kv_heads);
+    const int batch = (int)(blockIdx.x / key_tiles / p.kv_heads);
+    const int kv_head = (int)(blockIdx.x / key_tiles % p.kv_heads);
     float dk[R][DP / 16], dv[R][DP / 16];
     for (int r = 0; r < R; r++)
         for (int i = 0; i < DP / 16; i++)
@@ -232,7 +231,7 @@ static enum fa_status flash2_backward_launch(const gpu_gradient_problem &g, floa
     unsigned row_blocks, key_blocks, delta_blocks;
     enum fa_status status = gpu_grid(p.all_heads, row_tiles, 1, &row_blocks, error);
     if (status == FA_OK)
-        status = gpu_grid(p.all_heads / p.group, key_tiles, 1, &key_blocks, error);
+        status = gpu_grid(p.all_kv_heads, key_tiles, 1, &key_blocks, error);
     if (status == FA_OK)
         status = gpu_grid((p.all_heads * p.nq + 7) / 8, 1, 1, &delta_blocks, error);
     if (status == FA_OK && delta_blocks > 0)
@@ -263,7 +262,7 @@ static enum fa_status flash2_backward_of(const gpu_gradient_problem &g,
 extern "C" void gpu_flash2_backward_tiles(const struct fa_problem *problem, struct gpu_tiles *tiles)
 {
     const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 64 ? 64 : 32;
-    *tiles = {side, side, side, side};
+    *tiles = {side, side, side, side, 1};
 }
 
 /* delta of each row. */

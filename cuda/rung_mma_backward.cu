@@ -7,42 +7,20 @@
  * take their left operands, and only dS goes through shared memory, for dQ. dQ belongs to nobody:
  * each block adds its share to sums in f32 by reductions, whose order changes its last bits from
  * run to run. On request a second kernel computes dQ from scores of its own, one owner a query:
- * seven products again, and the same bits each time.
+ * seven products again, and the same bits each time. For d = 256 a block holds 64 keys and half of
+ * the columns of their gradients, so each score is computed by two blocks.
  *
- * Predicted traffic of a head, elements: first 2 Nq d read, for delta, and 2 Nq written (4 bytes
- * each, LSE and delta); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, Nk 2 d written and Tc Nq d added (4
- * bytes); then Nq d read (4 bytes) and written; Bc = 128, Tc of the visited tiles under a mask.
- * Limits: as mma, its workspace, and 130 KiB (d = 64) to 145 KiB of shared memory a block.
+ * Predicted traffic of a head, elements: first 2 Nq d + Nq read and 2 Nq written (LSE and delta, 4
+ * bytes each); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, twice for d = 256, Nk 2 d written and Tc Nq d
+ * added (4 bytes); then Nq d read (4 bytes) and written; Bc = 128 (64 for d = 256), Tc of the
+ * visited tiles under a mask.
+ * Limits: as mma, its workspace, and 130 to 145 KiB of shared memory a block, which compute
+ * capability 8.0 and 9.0 have; the deterministic kernel 48, 96 and 192 KiB (d = 64, 128, 256).
  * Measured: 271 TFLOP/s in f16 (d = 128, N = 4096), 239 causal; 249 and 218 (d = 64); reads as
  * counted to the byte. One H200, 2026-11-30; more in README.md.
  */
 #include "cuda/gradient_pairs.cuh"
-
-/*
- * A warp owns 16 keys, and a step takes ROWS queries, of which a warp takes CHUNK at a time: 16 x
- * CHUNK scores and as many dP are in registers at once. A block owns the first or second OUT
- * columns of its keys' gradients, since no more fit in registers. For dQ the warps share ROWS x OUT
- * out as tiles of 32 x 32, DQ_ACROSS of them side by side.
- */
-template <int D, bool EXTRAS = false> struct gradient {
-    static constexpr int OUT = D < 128 ? D : 128, PARTS = D / OUT;
-    static constexpr int WARPS = D <= 128 ? 8 : 4, THREADS = 32 * WARPS, KEYS = 16 * WARPS;
-    static constexpr int ROWS = 8192 / D, DQ_ACROSS = OUT / 32;
-    static constexpr int CHUNK = D == 256 || (D == 128 && EXTRAS) ? 32 : 64;
-    static_assert(ROWS / 32 * DQ_ACROSS == WARPS, "a tile of dQ for each warp");
-    using L = swizzled<D>;
-    using S = swizzled<ROWS>;
-    /* Shared memory, in bytes:   K, V           KEYS x D elements each
-     *                            Q, dO, twice   ROWS x D each
-     *                            dS^T           KEYS x ROWS
-     *                            LSE and delta, twice   ROWS x 8 bytes */
-    static constexpr int HELD = KEYS * D, PASSING = ROWS * D, DS = KEYS * ROWS;
-    static constexpr int BYTES = 2 * (2 * HELD + 4 * PASSING + DS) + 2 * ROWS * 8;
-    static int64_t padded(int64_t nq)
-    {
-        return (nq + ROWS - 1) / ROWS * ROWS;
-    }
-};
+#include "cuda/gradient_tiles.cuh"
 
 /* What lies in the workspace, beside the problem. */
 struct gradient_space {
@@ -66,34 +44,13 @@ __global__ void __launch_bounds__(256)
     if (row < p.nq) {
         const float lse = ((const float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, row)];
         stats.x = lse == -INFINITY ? 0 : lse * LOG2_E;
+        if (isinf(stats.x) && !isinf(lse)) /* P becomes infinite, and its rows are repeated */
+            stats.x = copysignf(FLT_MAX, lse);
         stats.y = delta_of((const T *)p.o.data + gpu_row_index(&p.o, batch, head, row),
                            (const T *)g.d_o.data + gpu_row_index(&g.d_o, batch, head, row), D);
     }
     if (lane_of() == 0)
         space.stats[at] = stats;
-}
-
-/* Which queries of which head meet the block's keys, one tile after the other. */
-struct query_walk {
-    int head, row;
-};
-
-template <bool EXTRAS>
-static __device__ __forceinline__ query_walk walk_on(const gpu_head_problem &p, query_walk at,
-                                                     int rows, int last_head, int key, int keys)
-{
-    for (;;) {
-        if (at.row >= p.nq)
-            at = {at.head + 1, 0};
-        if (at.head == last_head)
-            return at;
-        const int here = least(rows, p.nq - at.row);
-        const key_span seen = seen_keys(p, at.row, here);
-        if (seen.first < key + keys && seen.end > key &&
-            (!EXTRAS || block_mask_visits(p, at.row, here, key, keys)))
-            return at;
-        at.row += rows;
-    }
 }
 
 /* What a block of the keys' kernel knows of itself. */
@@ -127,177 +84,18 @@ gradient_fetch(const gpu_gradient_problem &g, const gradient_space &space,
                    space.stats + head * space.rows + at.row + 2 * threadIdx.x, true);
 }
 
-/* s = A B^T: 16 rows of one tile by all N rows of another, over D columns. */
-template <class T, int D, int N>
-static __device__ __forceinline__ void multiply_rows(uint32_t a_lane, uint32_t b_lane,
-                                                     float (&s)[N / 8][4])
-{
-    using L = swizzled<D>;
-#pragma unroll 4
-    for (int i = 0; i < D / 16; i++) {
-        uint32_t a[4];
-        load_matrices(a, L::move(a_lane, 0, 16 * i));
-#pragma unroll
-        for (int n = 0; n < N / 8; n += 2) {
-            uint32_t b[4];
-            load_matrices(b, L::move(b_lane, 8 * n, 16 * i));
-            multiply_add(s[n], a, b[0], b[1], T());
-            multiply_add(s[n + 1], a, b[2], b[3], T());
-        }
-    }
-}
-
-/* x += A B with A's 16 rows packed in registers, and of B in shared memory N rows and OUT of its D
- * columns. */
-template <class T, int D, int N, int OUT>
-static __device__ __forceinline__ void multiply_packed(const uint32_t (&a)[N / 16][4],
-                                                       uint32_t b_lane, float (&x)[OUT / 8][4])
-{
-#pragma unroll
-    for (int i = 0; i < N / 16; i++)
-#pragma unroll
-        for (int n = 0; n < OUT / 8; n += 2) {
-            uint32_t b[4];
-            load_transposed(b, swizzled<D>::move(b_lane, 16 * i, 8 * n));
-            multiply_add(x[n], a[i], b[0], b[1], T());
-            multiply_add(x[n + 1], a[i], b[2], b[3], T());
-        }
-}
-
-/* Accumulators as left operands. */
-template <class T, int N>
-static __device__ __forceinline__ void pack_rows(const float (&s)[N / 8][4],
-                                                 uint32_t (&a)[N / 16][4])
-{
-#pragma unroll
-    for (int i = 0; i < N / 16; i++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            a[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
-}
-
-/*
- * From S^T and dP^T of 16 keys and N queries to P^T, of which what is dropped is taken out in
- * `dropped`, one bit an element, and dS^T (13). What is hidden is 0 in both.
- */
-template <int N, bool EXTRAS>
-static __device__ __forceinline__ uint64_t gradient_weights(const gpu_head_problem &p, int batch,
-                                                            query_walk at, int key,
-                                                            const float2 *stats,
-                                                            float (&s)[N / 8][4],
-                                                            float (&dp)[N / 8][4])
-{
-    const bool whole = sees_all(p, at.row, N, key, 16);
-    const int row = at.row + 2 * (lane_of() % 4), own = key + lane_of() / 4;
-    const float unit = p.scale * LOG2_E;
-    /* Query row + x sees key own + 8 r if x is above hidden[r]. */
-    int hidden[2];
-    for (int r = 0; r < 2; r++)
-        hidden[r] = own + 8 * r < p.nk ? own + 8 * r - p.end - row : N;
-    uint64_t dropped = 0;
-#pragma unroll
-    for (int n = 0; n < N / 8; n++) {
-        /* {LSE, delta} of the two queries of this lane's columns. */
-        const float4 of = *reinterpret_cast<const float4 *>(stats + 8 * n + 2 * (lane_of() % 4));
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int x = 8 * n + e % 2;
-            float weight = power_of_two(fmaf(s[n][e], unit, e % 2 ? -of.z : -of.x));
-            if (EXTRAS && p.dropout) {
-                const bool drop = is_dropped(p, batch, at.head, row + x, own + e / 2 * 8);
-                dropped |= (uint64_t)drop << (4 * n + e);
-                dp[n][e] = drop ? 0 : dp[n][e] * p.keep_scale;
-            }
-            float ds = weight * (dp[n][e] - (e % 2 ? of.w : of.y));
-            if (!whole && (EXTRAS ? row + x >= p.nq || is_hidden(p, row + x, own + e / 2 * 8)
-                                  : x <= hidden[e / 2]))
-                weight = ds = 0;
-            s[n][e] = weight;
-            dp[n][e] = ds;
-        }
-    }
-    return dropped;
-}
-
-/* dS^T of the warp's keys and N queries, at `column`, for everyone's part of dQ. */
-template <class T, int D, int N>
-static __device__ __forceinline__ void keep_ds(T *ds, int column, const uint32_t (&a)[N / 16][4])
-{
-    const int key = threadIdx.x / 32 * 16 + lane_of() / 4;
-#pragma unroll
-    for (int i = 0; i < N / 16; i++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            *reinterpret_cast<uint32_t *>(
-                (char *)ds + gradient<D>::S::at(key + e % 2 * 8, column + 16 * i + e / 2 * 8) +
-                4 * (lane_of() % 4)) = a[i][e];
-}
-
-/* The warp's 32 x 32 of dS K, added to the sums of dQ in the order of the accumulators. */
-template <class T, int D>
-static __device__ __forceinline__ void add_dq(uint32_t ds, uint32_t k, int first, float *to)
-{
-    using G = gradient<D>;
-    const int warp = threadIdx.x / 32;
-    const int row = warp / G::DQ_ACROSS * 32, column = warp % G::DQ_ACROSS * 32;
-    /* dS^T lies key by key, so as a left operand it is transposed on the way. */
-    const uint32_t a_lane = G::S::move(ds + keys_lane<typename G::S>(), 0, row);
-    const uint32_t b_lane = G::L::move(k + values_lane<typename G::L>(), 0, first + column);
-    float x[2][4][4] = {};
-#pragma unroll
-    for (int i = 0; i < G::KEYS / 16; i++) {
-        uint32_t a[2][4], b[2][4];
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            load_transposed(a[h], G::S::move(a_lane, 16 * i, 16 * h));
-            load_transposed(b[h], G::L::move(b_lane, 16 * i, 16 * h));
-        }
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-            for (int n = 0; n < 4; n++)
-                multiply_add(x[h][n], a[h], b[n / 2][n % 2 * 2], b[n / 2][n % 2 * 2 + 1], T());
-    }
-    to += first * G::ROWS + warp * 1024 + lane_of() * 4;
-#pragma unroll
-    for (int h = 0; h < 2; h++)
-#pragma unroll
-        for (int n = 0; n < 4; n++)
-            add_four(to + (4 * h + n) * 128, x[h][n]);
-}
-
-/* The lane's two rows of the warp's 16 from `row` on, OUT columns from `column` on. */
-template <class T, int OUT>
-static __device__ __forceinline__ void store_gradient(const gpu_tensor &tensor, int batch, int head,
-                                                      int row, int end, int column, float scale,
-                                                      const float (&x)[OUT / 8][4])
-{
-    for (int r = 0; r < 2; r++) {
-        const int own = row + lane_of() / 4 + 8 * r;
-        if (own >= end)
-            continue;
-        T *to = (T *)tensor.data + gpu_row_index(&tensor, batch, head, own) + column +
-                2 * (lane_of() % 4);
-#pragma unroll
-        for (int n = 0; n < OUT / 8; n++)
-            *reinterpret_cast<uint32_t *>(to + 8 * n) =
-                pack(x[n][2 * r] * scale, x[n][2 * r + 1] * scale, T());
-    }
-}
-
 template <class T, int D>
 static __device__ __forceinline__ gradient_block<T> gradient_block_of(const gpu_head_problem &p,
                                                                       unsigned key_tiles, T *memory)
 {
     using G = gradient<D>;
     gradient_block<T> block;
-    const int kv_heads = p.heads / p.group;
     const unsigned tile = blockIdx.x / G::PARTS;
     block.column = (int)(blockIdx.x % G::PARTS) * G::OUT;
     block.key = (int)(tile % key_tiles) * G::KEYS;
     block.keys = least(G::KEYS, p.nk - block.key);
-    block.batch = (int)(tile / key_tiles / kv_heads);
-    block.kv_head = (int)(tile / key_tiles % kv_heads);
+    block.batch = (int)(tile / key_tiles / p.kv_heads);
+    block.kv_head = (int)(tile / key_tiles % p.kv_heads);
     block.k = memory;
     block.v = block.k + G::HELD;
     block.q = block.v + G::HELD;
@@ -340,10 +138,10 @@ __global__ void __launch_bounds__(gradient<D>::THREADS, 1)
                     unsigned key_tiles)
 {
     using G = gradient<D, EXTRAS>;
-    extern __shared__ __align__(256) uint4 gradient_words[];
+    GPU_SHARED(words);
     const gpu_head_problem &p = g.head;
     const gradient_block<T> block =
-        gradient_block_of<T, D>(p, key_tiles, reinterpret_cast<T *>(gradient_words));
+        gradient_block_of<T, D>(p, key_tiles, reinterpret_cast<T *>(words));
     const int batch = block.batch, last_head = (block.kv_head + 1) * p.group;
     const int warp_row = threadIdx.x / 32 * 16, own = block.key + warp_row;
     const uint32_t k_lane =
@@ -484,10 +282,10 @@ __global__ void __launch_bounds__(QUERIES_THREADS, 2)
                        unsigned row_tiles)
 {
     using L = swizzled<D>;
-    extern __shared__ __align__(256) uint4 gradient_words[];
+    GPU_SHARED(words);
     const gpu_head_problem &p = g.head;
     constexpr int TILE = QUERIES_KEYS * D;
-    T *q = reinterpret_cast<T *>(gradient_words), *d_o = q + QUERIES_ROWS * D;
+    T *q = reinterpret_cast<T *>(words), *d_o = q + QUERIES_ROWS * D;
     T *kv = d_o + QUERIES_ROWS * D; /* K_j at kv + 2 TILE b, V_j after it */
     /* The longest rows of a causal problem start first. */
     const int row = (int)(row_tiles - 1 - blockIdx.x % row_tiles) * QUERIES_ROWS;
@@ -538,6 +336,11 @@ __global__ void __launch_bounds__(QUERIES_THREADS, 2)
 
 /* ---- launching ----------------------------------------------------------------------------- */
 
+/* Blocks of each kernel, and tiles of a head. */
+struct gradient_grids {
+    unsigned stats, keys, queries, dq, key_tiles, row_tiles;
+};
+
 /* Bytes of the two parts of the workspace, each a multiple of 256. */
 template <int D>
 static enum fa_status workspace_parts(const struct fa_problem *problem, int64_t *stats, int64_t *dq,
@@ -552,60 +355,49 @@ static enum fa_status workspace_parts(const struct fa_problem *problem, int64_t 
     return FA_OK;
 }
 
+/* All that may be refused, before anything is launched. */
 template <class T, int D, bool EXTRAS>
-static enum fa_status launch_keys(const gpu_gradient_problem &g, const gradient_space &space,
-                                  void *stream, struct fa_error *error)
-{
-    using G = gradient<D>;
-    const int key_tiles = (g.head.nk + G::KEYS - 1) / G::KEYS;
-    unsigned blocks;
-    enum fa_status status =
-        gpu_grid(g.head.all_heads / g.head.group, key_tiles, G::PARTS, &blocks, error);
-    if (status == FA_OK && blocks > 0)
-        GPU_LAUNCH(status, (mma_keys_kernel<T, D, EXTRAS>), blocks, G::THREADS, G::BYTES, stream,
-                   error, g, space, (unsigned)key_tiles);
-    return status;
-}
-
-template <class T, int D>
-static enum fa_status launch_queries(const gpu_gradient_problem &g, const gradient_space &space,
-                                     void *stream, struct fa_error *error)
-{
-    const int row_tiles = (g.head.nq + QUERIES_ROWS - 1) / QUERIES_ROWS;
-    unsigned blocks;
-    enum fa_status status = gpu_grid(g.head.all_heads, row_tiles, 1, &blocks, error);
-    if (status == FA_OK && blocks > 0)
-        GPU_LAUNCH(status, (mma_queries_kernel<T, D>), blocks, QUERIES_THREADS, queries_bytes<D>(),
-                   stream, error, g, space, (unsigned)row_tiles);
-    return status;
-}
-
-template <class T, int D>
-static enum fa_status launch_all(const gpu_gradient_problem &g, bool extras,
-                                 const gradient_space &space, void *stream, struct fa_error *error)
+static enum fa_status prepare(const gpu_gradient_problem &g, const gradient_space &space,
+                              gradient_grids *grids, struct fa_error *error)
 {
     using G = gradient<D>;
     const int64_t rows = g.head.all_heads * space.rows;
-    unsigned stats_blocks, dq_blocks;
-    enum fa_status status = gpu_grid(rows / 8, 1, 1, &stats_blocks, error);
+    grids->key_tiles = (unsigned)((g.head.nk + G::KEYS - 1) / G::KEYS);
+    grids->row_tiles = (unsigned)((g.head.nq + QUERIES_ROWS - 1) / QUERIES_ROWS);
+    enum fa_status status = gpu_grid(rows / 8, 1, 1, &grids->stats, error);
     if (status == FA_OK)
-        status = gpu_grid(rows / G::ROWS, 1, 1, &dq_blocks, error);
-    if (status != FA_OK || rows == 0)
-        return status == FA_OK ? launch_keys<T, D, true>(g, space, stream, error) : status;
-    GPU_LAUNCH(status, (mma_stats_kernel<T, D>), stats_blocks, 256, 0, stream, error, g, space);
-    if (status == FA_OK && space.dq)
-        status = gpu_cuda_status(
-            cudaMemsetAsync(space.dq, 0, (size_t)rows * D * 4, (cudaStream_t)stream),
-            "clearing the sums of dQ", error);
-    /* One kernel less to compile: for d = 256 the general one is asked for all. */
+        status = gpu_grid(g.head.all_kv_heads, grids->key_tiles, G::PARTS, &grids->keys, error);
     if (status == FA_OK)
-        status = extras ? launch_keys<T, D, true>(g, space, stream, error)
-                        : launch_keys<T, D, D == 256>(g, space, stream, error);
-    if (status != FA_OK)
-        return status;
-    if (!space.dq)
-        return launch_queries<T, D>(g, space, stream, error);
-    GPU_LAUNCH(status, (mma_dq_kernel<T, D>), dq_blocks, G::THREADS, 0, stream, error, g, space);
+        status = gpu_grid(g.head.all_heads, grids->row_tiles, 1, &grids->queries, error);
+    if (status == FA_OK)
+        status = gpu_grid(rows / G::ROWS, 1, 1, &grids->dq, error);
+    if (status == FA_OK)
+        GPU_PREPARE(status, (mma_keys_kernel<T, D, EXTRAS>), G::BYTES, error);
+    if (status == FA_OK && !space.dq)
+        GPU_PREPARE(status, (mma_queries_kernel<T, D>), queries_bytes<D>(), error);
+    return status;
+}
+
+template <class T, int D, bool EXTRAS>
+static enum fa_status launch_all(const gpu_gradient_problem &g, const gradient_space &space,
+                                 void *stream, struct fa_error *error)
+{
+    using G = gradient<D>;
+    gradient_grids grids;
+    enum fa_status status = prepare<T, D, EXTRAS>(g, space, &grids, error);
+    if (status == FA_OK && grids.stats > 0)
+        GPU_LAUNCH(status, (mma_stats_kernel<T, D>), grids.stats, 256, 0, stream, error, g, space);
+    if (status == FA_OK && space.dq && grids.dq > 0)
+        status =
+            gpu_clear(space.dq, (size_t)(g.head.all_heads * space.rows) * D * 4, stream, error);
+    if (status == FA_OK && grids.keys > 0)
+        GPU_LAUNCH(status, (mma_keys_kernel<T, D, EXTRAS>), grids.keys, G::THREADS, G::BYTES,
+                   stream, error, g, space, grids.key_tiles);
+    if (status == FA_OK && space.dq && grids.dq > 0)
+        GPU_LAUNCH(status, (mma_dq_kernel<T, D>), grids.dq, G::THREADS, 0, stream, error, g, space);
+    if (status == FA_OK && !space.dq && grids.queries > 0)
+        GPU_LAUNCH(status, (mma_queries_kernel<T, D>), grids.queries, QUERIES_THREADS,
+                   queries_bytes<D>(), stream, error, g, space, grids.row_tiles);
     return status;
 }
 
@@ -623,18 +415,21 @@ static enum fa_status mma_backward_of(const struct fa_problem *problem,
         (float2 *)at, options && options->deterministic ? nullptr : (float *)(at + stats),
         gradient<D>::padded(problem->nq)};
     const bool extras = problem->window_left >= 0 || g.head.visit || g.head.dropout;
-    return launch_all<T, D>(g, extras, space, gpu_stream(options), error);
+    /* One kernel less to compile: for d = 256 the general one is asked for all. */
+    if (extras || D == 256)
+        return launch_all<T, D, true>(g, space, gpu_stream(options), error);
+    return launch_all<T, D, D == 256>(g, space, gpu_stream(options), error);
 }
 
 extern "C" void gpu_mma_backward_tiles(const struct fa_problem *problem, bool deterministic,
                                        struct gpu_tiles *tiles)
 {
     if (problem->d == 64)
-        *tiles = {gradient<64>::ROWS, gradient<64>::KEYS, 0, 0};
+        *tiles = {gradient<64>::ROWS, gradient<64>::KEYS, 0, 0, 1};
     else if (problem->d == 128)
-        *tiles = {gradient<128>::ROWS, gradient<128>::KEYS, 0, 0};
+        *tiles = {gradient<128>::ROWS, gradient<128>::KEYS, 0, 0, 1};
     else
-        *tiles = {gradient<256>::ROWS, gradient<256>::KEYS, 0, 0};
+        *tiles = {gradient<256>::ROWS, gradient<256>::KEYS, 0, 0, gradient<256>::PARTS};
     if (deterministic) {
         tiles->dq_br = QUERIES_ROWS;
         tiles->dq_bc = QUERIES_KEYS;

@@ -216,7 +216,7 @@ static enum fa_status standard_forward(const struct fa_problem *problem,
 static void standard_tiles(const struct fa_problem *problem, bool, bool, struct gpu_tiles *tiles)
 {
     const int64_t side = (problem->d > problem->dv ? problem->d : problem->dv) <= 128 ? 64 : 32;
-    *tiles = {side, side, 0, 0};
+    *tiles = {side, side, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_standard = {

@@ -175,7 +175,7 @@ static enum fa_status wgmma_forward(const struct fa_problem *problem,
 
 static void wgmma_tiles(const struct fa_problem *, bool, bool, struct gpu_tiles *tiles)
 {
-    *tiles = {WGMMA_ROWS, WGMMA_KEYS, 0, 0};
+    *tiles = {WGMMA_ROWS, WGMMA_KEYS, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_wgmma = {

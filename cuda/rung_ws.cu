@@ -356,7 +356,7 @@ static enum fa_status ws_forward(const struct fa_problem *problem,
 static void ws_tiles(const struct fa_problem *problem, bool, bool, struct gpu_tiles *tiles)
 {
     const struct ws_plan &plan = ws_plan_of(problem);
-    *tiles = {plan.rows, plan.keys, 0, 0};
+    *tiles = {plan.rows, plan.keys, 0, 0, 1};
 }
 
 extern "C" const struct gpu_rung gpu_ws = {

@@ -5,10 +5,8 @@ const struct gpu_rung *const gpu_rungs[] = {
     &gpu_standard,
     &gpu_flash1,
     &gpu_flash2,
-#ifndef FLASHLAB_GPU_SHIM
     &gpu_mma,
     &gpu_async,
-#endif
 #ifdef FLASHLAB_GPU_HOPPER
     &gpu_wgmma,
     &gpu_ws,

@@ -77,7 +77,8 @@ template <class S>
 static __device__ __forceinline__ ws_tile ws_decode(const ws_call &call, int number)
 {
     const int whole = call.together * call.row_tiles, first = number / whole * call.together;
-    const int heads = least(call.together, (int)call.head.all_heads - first);
+    /* Past the last tile there are none, and what comes out is not used. */
+    const int heads = greatest(1, least(call.together, (int)call.head.all_heads - first));
     const int left = number % whole, head = first + left % heads;
     const int row = (call.row_tiles - 1 - left / heads) * S::ROWS;
     const int end = least(call.head.nk, least(call.head.nq, row + S::ROWS) - 1 + call.head.end);

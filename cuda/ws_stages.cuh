@@ -101,7 +101,7 @@ static __device__ __forceinline__ void ws_maximum(const float (&s)[KEYS / 8][4],
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
         most = fmaxf(most, m[r]);
-        base[r] = most == -INFINITY ? 0 : most * unit;
+        base[r] = most == -INFINITY ? 0 : fminf(most * unit, FLT_MAX);
         shrink[r] = power_of_two(fmaf(m[r], unit, -base[r]));
         m[r] = most;
     }

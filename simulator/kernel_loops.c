@@ -155,52 +155,79 @@ static void stats(struct fa_port *port)
     }
 }
 
-/* The heads of a group one after the other while dK_j and dV_j stay on chip. `lazy`: K_j and V_j
- * are loaded if a query sees them; `adds`: dQ_i goes out at each visit. */
-static void owner_of_keys(struct fa_port *port, bool lazy, bool adds)
+struct keys_owner {
+    bool lazy;     /* K_j and V_j are loaded if a query sees them */
+    bool adds;     /* dQ_i goes out at each visit */
+    int64_t parts; /* blocks that share a tile of keys, each with its columns of the gradients */
+};
+
+/* One block: the heads of a group one after the other while its dK_j and dV_j stay on chip. */
+static void own_keys(struct fa_port *port, const struct keys_owner *how, int64_t j, int64_t part)
 {
     const struct fa_run *run = port->run;
-    int64_t br = run->tiles.br, bc = run->tiles.bc;
-    int64_t group = run->problem.heads / run->problem.kv_heads;
-    RESERVE(port, bc, FA_K, FA_V, FA_DK, FA_DV);
-    RESERVE(port, br, FA_Q, FA_DO, FA_LSE, FA_DELTA, FA_DQ);
-    for (int64_t j = 0; j < key_tiles(run); j++) {
-        const struct fa_span seen = fa_visible_query_tiles(run, j);
-        fa_tile_clip(&port->tile[FA_DK], &run->tensor[FA_DK], j * bc, 0);
-        fa_tile_clip(&port->tile[FA_DV], &run->tensor[FA_DV], j * bc, 0);
-        if (!lazy || seen.first < seen.end) {
-            fa_load(port, FA_K, j * bc, 0);
-            fa_load(port, FA_V, j * bc, 0);
-        }
-        for (int64_t head = 0; head < group; head++)
-            for (int64_t i = seen.first; i < seen.end; i++) {
-                fa_visit(port, false);
-                fa_load(port, FA_Q, i * br, 0);
-                fa_load(port, FA_DO, i * br, 0);
-                fa_load(port, FA_LSE, i * br, 0);
-                fa_load(port, FA_DELTA, i * br, 0);
-                port->tile[FA_DQ].rows = port->tile[FA_Q].rows;
-                if (adds)
-                    fa_store(port, FA_DQ, i * br, 0);
-            }
-        fa_store(port, FA_DK, j * bc, 0);
-        fa_store(port, FA_DV, j * bc, 0);
+    const int64_t br = run->tiles.br, bc = run->tiles.bc;
+    const int64_t group = run->problem.heads / run->problem.kv_heads;
+    const int64_t first = part * (run->problem.d / how->parts);
+    const int64_t first_of_v = part * (run->problem.dv / how->parts);
+    const struct fa_span seen = fa_visible_query_tiles(run, j);
+    fa_tile_clip(&port->tile[FA_DK], &run->tensor[FA_DK], j * bc, first);
+    fa_tile_clip(&port->tile[FA_DV], &run->tensor[FA_DV], j * bc, first_of_v);
+    if (!how->lazy || seen.first < seen.end) {
+        fa_load(port, FA_K, j * bc, 0);
+        fa_load(port, FA_V, j * bc, 0);
     }
+    for (int64_t head = 0; head < group; head++)
+        for (int64_t i = seen.first; i < seen.end; i++) {
+            fa_visit(port, false);
+            fa_load(port, FA_Q, i * br, 0);
+            fa_load(port, FA_DO, i * br, 0);
+            fa_load(port, FA_LSE, i * br, 0);
+            fa_load(port, FA_DELTA, i * br, 0);
+            fa_tile_clip(&port->tile[FA_DQ], &run->tensor[FA_DQ], i * br, first);
+            if (how->adds)
+                fa_store(port, FA_DQ, i * br, first);
+        }
+    fa_store(port, FA_DK, j * bc, first);
+    fa_store(port, FA_DV, j * bc, first_of_v);
+}
+
+static void owner_of_keys(struct fa_port *port, struct keys_owner how)
+{
+    const struct fa_run *run = port->run;
+    const int64_t br = run->tiles.br, bc = run->tiles.bc;
+    RESERVE(port, bc, FA_K, FA_V);
+    reserve(port, FA_DK, bc, run->problem.d / how.parts);
+    reserve(port, FA_DV, bc, run->problem.dv / how.parts);
+    RESERVE(port, br, FA_Q, FA_DO, FA_LSE, FA_DELTA);
+    reserve(port, FA_DQ, br, run->problem.d / how.parts);
+    for (int64_t j = 0; j < key_tiles(run); j++)
+        for (int64_t part = 0; part < how.parts; part++)
+            own_keys(port, &how, j, part);
 }
 
 static void keys(struct fa_port *port)
 {
-    owner_of_keys(port, false, false);
+    owner_of_keys(port, (struct keys_owner){false, false, 1});
 }
 
 static void lazy_keys(struct fa_port *port)
 {
-    owner_of_keys(port, true, false);
+    owner_of_keys(port, (struct keys_owner){true, false, 1});
 }
 
 static void adding_keys(struct fa_port *port)
 {
-    owner_of_keys(port, true, true);
+    owner_of_keys(port, (struct keys_owner){true, true, 1});
+}
+
+static void lazy_halves(struct fa_port *port)
+{
+    owner_of_keys(port, (struct keys_owner){true, false, 2});
+}
+
+static void adding_halves(struct fa_port *port)
+{
+    owner_of_keys(port, (struct keys_owner){true, true, 2});
 }
 
 /* `lazy`: Q_i and dO_i are loaded if they see a key. */
@@ -272,7 +299,18 @@ static const struct sim_kernel_loops mma_added[] = {
     {.name = "dq", .loops = convert, .dq_read_wide = true},
 };
 
-const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool owns_dq)
+static const struct sim_kernel_loops mma_owned_halves[] = {
+    {.name = "stats", .loops = stats},
+    {.name = "keys", .loops = lazy_halves, .by_group = true},
+    {.name = "queries", .loops = lazy_queries, .takes_dq_tiles = true},
+};
+static const struct sim_kernel_loops mma_added_halves[] = {
+    {.name = "stats", .loops = stats},
+    {.name = "keys", .loops = adding_halves, .by_group = true, .dq_written_wide = true},
+    {.name = "dq", .loops = convert, .dq_read_wide = true},
+};
+
+const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool owns_dq, bool halves)
 {
     switch (which) {
     case SIM_WALK_STANDARD:
@@ -284,6 +322,8 @@ const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool own
     case SIM_WALK_BACKWARD:
         return owns_dq ? owned : mma_added;
     default:
+        if (halves)
+            return owns_dq ? mma_owned_halves : mma_added_halves;
         return owns_dq ? mma_owned : mma_added;
     }
 }

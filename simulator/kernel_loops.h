@@ -21,8 +21,9 @@ struct sim_kernel_loops {
 };
 
 /* The kernels in the order of their launches: SIM_WALKED_KERNELS of them for `standard` and the
- * backward passes, else one. `owns_dq`: a backward pass in which a kernel owns dQ. */
-const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool owns_dq);
+ * backward passes, else one. `owns_dq`: a backward pass in which a kernel owns dQ. `halves`: one in
+ * which two blocks share a tile of keys. */
+const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool owns_dq, bool halves);
 
 #ifdef __cplusplus
 }

@@ -97,6 +97,9 @@ static enum fa_status check(const struct fa_problem *p, const struct sim_walk_ti
         return fa_fail(error, FA_UNSUPPORTED,
                        "the kernels are counted without element mask, bias, block mask and given "
                        "keep mask");
+    if (tiles->parts < 1 || tiles->parts > 2)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "%" PRId64 " blocks share a tile of keys: expected 1 or 2", tiles->parts);
     bool two = backward && tiles->dq_br > 0;
     if (tiles->br < 1 || tiles->bc < 1 || (two && tiles->dq_bc < 1))
         return fa_fail(error, FA_BAD_ARGUMENT,
@@ -163,7 +166,8 @@ enum fa_status sim_kernel_walk(enum sim_walk which, const struct fa_problem *pro
                                const struct sim_walk_tiles *tiles, struct sim_kernel_walk *walk,
                                struct fa_error *error)
 {
-    const struct sim_kernel_loops *kernels = sim_kernel_loops_of(which, tiles->dq_br > 0);
+    const struct sim_kernel_loops *kernels =
+        sim_kernel_loops_of(which, tiles->dq_br > 0, tiles->parts == 2);
     bool backward = which >= SIM_WALK_BACKWARD;
     struct sim_kernel_walk made = {.n = backward || which == SIM_WALK_STANDARD ? 3 : 1};
     struct fa_run run[2];

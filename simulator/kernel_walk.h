@@ -36,6 +36,7 @@ enum sim_walk sim_walk_of(const char *rung, bool backward);
  */
 struct sim_walk_tiles {
     int64_t br, bc, dq_br, dq_bc;
+    int64_t parts; /* blocks of the keys' owner that share a tile: 1 or 2 */
 };
 
 enum { SIM_WALKED_KERNELS = 3 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cuda/gpu_device.h"
+#include "cuda/guarded_run.h"
 #include "reference/profile.h"
 #include "tests/cuda_case.h"
 #include "tests/cuda_suite.h"
@@ -263,6 +264,70 @@ int cuda_suite_refusals(void)
     return ran;
 }
 
+/* One query, one key, and a score that is finite in f32 while the exponent of 2 is not. */
+static int past_the_exponent(double of_row, double scale)
+{
+    struct fa_problem p = fa_problem_make(1, 1, 64);
+    struct attention_case attention;
+    p.dtype = FA_BF16; /* standard keeps S in the dtype */
+    p.scale = scale;
+    cuda_case_make(&attention, &p, FA_PROFILE_GAUSS, 3);
+    for (int64_t c = 0; c < 64; c++) {
+        fa_tensor_set(&attention.q, 0, 0, 0, c, c == 0 || scale > 1 ? of_row : 0);
+        fa_tensor_set(&attention.k, 0, 0, 0, c, c == 0 || scale > 1 ? of_row : 0);
+        fa_tensor_set(&attention.v, 0, 0, 0, c, 3);
+    }
+    forward_case_answer(&attention);
+    int ran = cuda_check_rungs(&attention, FORWARD_BHSD, "a score near the end of f32");
+    for (int i = 0; i < gpu_rung_count; i++)
+        ran += cuda_backward_check(gpu_rungs[i], FORWARD_BHSD, &attention,
+                                   "a score near the end of f32");
+    attention_case_free(&attention);
+    return ran;
+}
+
+/* Keys that no query head has: their gradients are 0. */
+static int without_query_heads(void)
+{
+    struct fa_problem p = fa_problem_make(3, 5, 64);
+    struct attention_case attention;
+    struct fa_tensor none, lse, gradients[3];
+    struct fa_error error = {FA_OK, ""};
+    int ran = 0;
+    p.dtype = FA_F16;
+    cuda_case_make(&attention, &p, FA_PROFILE_GAUSS, 4);
+    p.heads = 0;
+    assert_int_equal(fa_tensor_create(&none, FA_F16, (int64_t[4]){1, 0, 3, 64}, &error), FA_OK);
+    assert_int_equal(fa_tensor_create(&lse, FA_F32, (int64_t[4]){1, 0, 3, 1}, &error), FA_OK);
+    for (int i = 0; i < gpu_rung_count; i++) {
+        struct gpu_guarded_call call = {
+            .rung = gpu_rungs[i], .problem = &p, .q = &none, .k = &attention.k, .v = &attention.v};
+        struct gpu_guarded_seen seen;
+        if (!gpu_rungs[i]->backward)
+            continue;
+        assert_int_equal(gpu_guarded_backward(&call, &none, &lse, &none, gradients, &seen, &error),
+                         FA_OK);
+        assert_string_equal(seen.damage, "");
+        for (int64_t row = 0; row < 5; row++)
+            for (int64_t c = 0; c < 64; c++) {
+                assert_true(fa_tensor_get(&gradients[1], 0, 0, row, c) == 0);
+                assert_true(fa_tensor_get(&gradients[2], 0, 0, row, c) == 0);
+            }
+        for (int g = 0; g < 3; g++)
+            fa_tensor_free(&gradients[g]);
+        ran++;
+    }
+    fa_tensor_free(&none);
+    fa_tensor_free(&lse);
+    attention_case_free(&attention);
+    return ran;
+}
+
+int cuda_suite_edges(void)
+{
+    return past_the_exponent(1, 4e36) + past_the_exponent(1.7e19, 1) + without_query_heads();
+}
+
 int cuda_suite_repeats(int times)
 {
     struct fa_problem p = fa_problem_make(70, 90, 64);
@@ -286,6 +351,7 @@ int cuda_suite_repeats(int times)
             forward_result_free(&again);
         }
         forward_result_free(&first);
+        cuda_backward_check(gpu_rungs[i], FORWARD_BHSD, &attention, "two heads");
     }
     attention_case_free(&attention);
     return ran;

@@ -19,7 +19,10 @@ int cuda_suite_grid(bool large);
 /* What a call refuses, and that it then writes nothing. */
 int cuda_suite_refusals(void);
 
-/* `times` equal calls give equal bits. */
+/* Scores near the end of f32; keys without a query head. */
+int cuda_suite_edges(void);
+
+/* `times` equal calls give equal bits; and each backward pass is right once. */
 int cuda_suite_repeats(int times);
 
 #endif

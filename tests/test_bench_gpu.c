@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/program_expect.h"
@@ -51,7 +52,9 @@ static void test_refusals(void **state)
         {"bench gpu --plot @ladder.pdf", "bad_argument",
          "@/ladder.pdf: expected a name that ends in .svg or .png, the formats of a figure"},
         {"bench gpu --csv @a.svg --plot @a.svg", "bad_argument",
-         "--csv @/a.svg: expected another file than the figure"},
+         "--csv @/a.svg: expected another file than the figure and its script"},
+        {"bench gpu --csv @a.gp --plot @a.svg", "bad_argument",
+         "--csv @/a.gp: expected another file than the figure and its script"},
         {"bench gpus", "bad_argument",
          "'gpus': expected attention, count, trace, memory, view, all or gpu"},
     };
@@ -129,6 +132,9 @@ static void test_figures(void **state)
     json_t *result = program_run_json(SMALL "--n 100,64 --rungs flash2,flash1 --format json", 0);
     const json_t *flash2 = entry_of(result, "flash2", 64);
     assert_int_equal(json_array_size(json_at(result, "entries")), 4);
+    assert_string_equal(json_string_value(json_at(result, "schema")), "flashlab.bench_gpu/1");
+    assert_non_null(
+        strstr(json_string_value(json_at(result, "provenance.command")), "--n 100,64 --rungs"));
     assert_string_equal(json_string_value(json_at(result, "protocol")), "burst");
     json_expect_integer(flash2, "batch", 2);
     json_expect_integer(entry_of(result, "flash2", 100), "batch", 1);
@@ -284,6 +290,13 @@ static void test_figure(void **state)
     free(picture);
     free(script);
     program_run_free(&run);
+    run = program_run_line("bench gpu --d 8 --tokens 16 --heads 1 --repeats 1 --dtype f32 --n 16 "
+                           "--rungs flash2 --hot --plot @hot.svg");
+    assert_int_equal(run.status, 0);
+    script = program_read_file(program_path("hot.gp"), NULL);
+    expect_text(script, "16 tokens. Median of 1 round in random order, without a rest' at screen ");
+    free(script);
+    program_run_free(&run);
 }
 
 /* The table is there before it is regretted that there is no figure. */
@@ -300,6 +313,44 @@ static void test_without_gnuplot(void **state)
     expect_text(run.err, "gnuplot is missing");
     assert_int_equal(access(program_path("none.gp"), F_OK), 0);
     assert_int_not_equal(access(program_path("none.svg"), F_OK), 0);
+    program_run_free(&run);
+}
+
+/* The measurement is not lost with its file: this one may not have a single byte. What a pipe takes
+ * is not counted. */
+static void test_no_room(void **state)
+{
+    NEEDS_SHIM;
+    char command[1024];
+    snprintf(command, sizeof command,
+             "cd '%s' && { trap '' XFSZ; ulimit -f 0; '%s' bench gpu --d 8 --n 16 --tokens 16 "
+             "--heads 1 --repeats 1 --dtype f32 --rungs flash2 --csv room.csv; echo status $?; } "
+             "2>&1 | cat",
+             program_folder(), FLASHLAB_SHIM_PROGRAM);
+    program_use("/bin/sh");
+    struct program_run run = program_run("-c", command, NULL);
+    program_use(FLASHLAB_SHIM_PROGRAM);
+    expect_text(run.out, "\nflash2         16 ");
+    expect_text(run.out, "\nflashlab bench: room.csv: cannot be written: ");
+    expect_text(run.out, "\nstatus 2\n");
+    assert_null(strstr(run.out, "room.csv: written"));
+    assert_int_not_equal(access(program_path("room.csv"), F_OK), 0);
+    program_run_free(&run);
+}
+
+/* Where no rung takes the problem there is no ladder to draw, whatever the ceilings are. */
+static void test_nothing_to_draw(void **state)
+{
+    NEEDS_SHIM;
+    struct program_run run = program_run_line("bench gpu --d 8 --tokens 1 --heads 1 --repeats 1 "
+                                              "--n 16 --dtype f32 --backward --rungs flash1 "
+                                              "--plot @nothing.svg");
+    assert_int_equal(run.status, 2);
+    expect_text(run.out, "backward, f32, d = 8, full; 1 token, 1 head; ");
+    expect_text(run.out, "\n1 round in random order, burst: 0.2 s of rest, 2 launches, ");
+    expect_text(run.out, "it has no backward pass\n");
+    expect_text(run.err, "no rung was timed, so there is nothing to draw");
+    assert_int_not_equal(access(program_path("nothing.gp"), F_OK), 0);
     program_run_free(&run);
 }
 
@@ -321,6 +372,29 @@ static void test_cancelled(void **state)
     assert_string_equal(run.out, "");
     assert_string_equal(run.err, "flashlab bench: stopped before the measurement was done\n");
     assert_int_equal(rmdir(program_path("empty")), 0);
+    program_run_free(&run);
+}
+
+/* Ctrl-C while the profiler runs ends both: it is no failure of the profiler's. */
+static void test_cancelled_profile(void **state)
+{
+    NEEDS_SHIM;
+    char command[1024];
+    FILE *file = fopen(program_path("ncu"), "wb");
+    assert_non_null(file);
+    fputs("#!/bin/sh\nkill -INT $PPID $$\n", file);
+    fclose(file);
+    assert_int_equal(chmod(program_path("ncu"), 0777), 0);
+    snprintf(command, sizeof command,
+             "PATH='%s':$PATH exec '%s' bench gpu --d 8 --n 16 --tokens 16 --heads 1 --repeats 1 "
+             "--dtype f32 --rungs flash2 --ncu",
+             program_folder(), FLASHLAB_SHIM_PROGRAM);
+    program_use("/bin/sh");
+    struct program_run run = program_run("-c", command, NULL);
+    program_use(FLASHLAB_SHIM_PROGRAM);
+    assert_int_equal(unlink(program_path("ncu")), 0);
+    assert_int_equal(run.status, 130);
+    assert_string_equal(run.err, "flashlab bench: stopped before the measurement was done\n");
     program_run_free(&run);
 }
 
@@ -371,7 +445,10 @@ int main(void)
         ON_THE_CPU(test_table),
         ON_THE_CPU(test_figure),
         ON_THE_CPU(test_without_gnuplot),
+        ON_THE_CPU(test_no_room),
+        ON_THE_CPU(test_nothing_to_draw),
         ON_THE_CPU(test_cancelled),
+        ON_THE_CPU(test_cancelled_profile),
         ON_THE_CPU(test_wrong_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, remove_folder);

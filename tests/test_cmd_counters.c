@@ -250,10 +250,40 @@ static void schema(void **state)
     program_run_free(&run);
     char *text = program_read_file(program_path("report.txt"), NULL);
     assert_non_null(strstr(text, "flash2, forward, tiles 64x64\n"));
-    assert_non_null(strstr(text, "    L2 to SM                                    40,960"
-                                 "              40,960    1.0000\n    SM to L2"));
-    assert_non_null(strstr(text, " 9,216                   -         -\n"));
+    assert_non_null(strstr(text, "    L2 to SM                                  40,960"
+                                 "              40,960  1.0000\n    SM to L2"));
+    assert_non_null(strstr(text, " 9,216                   -       -\n"));
     free(text);
+    /* Any one of the four has a row to itself. */
+    const struct launch last = {"k", {-1, -1, -1, 9216, -1, -1, -1, -1, -1, -1, -1}};
+    write_csv("last.csv", &last, 1);
+    report = program_run_json(ALGORITHM "--csv @last.csv --format json", 0);
+    json_expect_integer(kernel_of(report, 0, 0), "dram_write.measured_bytes", 9216);
+    json_decref(report);
+}
+
+/* 80 columns, whatever the gaps and names are, and nothing that a terminal obeys. */
+static void lines_fit(void **state)
+{
+    (void)state;
+    const struct launch launches[] = {
+        {"void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false>>(Params)",
+         {999999999, 888888888, 777777777, 1, 77777777, 66666666, 55555555, 1, 44444444, 333, 222}},
+        {"void \033[31mred<float, (int)64, (int)64, (int)64, (int)64, (int)64, (int)64, (int)64, "
+         "(int)64, (int)64, (int)64, (int)64, (int)64, (int)64>(int)",
+         {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}},
+    };
+    write_csv("long.csv", launches, 2);
+    struct program_run run = program_run_line(ALGORITHM "--csv @long.csv --kernel flash_fwd");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "; partial sectors up to "));
+    assert_non_null(strstr(run.out, "  flash2: void flash_fwd_kernel<"));
+    assert_non_null(strstr(run.out, "\nNot counted  void ?[31mred<float, (int)64,"));
+    assert_non_null(strstr(run.out, "...\n"));
+    for (const char *line = run.out; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 80)
+            fail_msg("%zu columns: %.*s", strcspn(line, "\n"), (int)strcspn(line, "\n"), line);
+    program_run_free(&run);
 }
 
 static void within_a_share(void **state)
@@ -279,7 +309,13 @@ static void within_a_share(void **state)
     const struct launch without = {"k", {-1, 5, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
     write_csv("off.csv", &without, 1);
     report = program_run_json(ALGORITHM "--csv @off.csv --within 90 --format json", 1);
+    assert_true(json_is_null(json_at(report, "agrees")));
     json_decref(report);
+    run = program_run_line(ALGORITHM "--csv @off.csv --within 90");
+    assert_int_equal(run.status, 1);
+    assert_non_null(strstr(run.out, "\nCheck      the reads from L2 were not measured: there is no"
+                                    "\n           l1tex__m_xbar2l1tex_read_bytes.sum\n"));
+    program_run_free(&run);
 }
 
 /* Several kernels and launches: one by a part of its name, a mean of launches, a sum of kernels. */
@@ -296,6 +332,8 @@ static void choice_of_kernels(void **state)
     json_t *report = program_run_json(ALGORITHM "--csv @many.csv --kernel wd_a --format json", 0);
     json_expect_integer(kernel_of(report, 0, 0), "l2_to_sm.measured_bytes", 30002);
     json_expect_integer(kernel_of(report, 0, 0), "launches", 2);
+    json_expect_integer(kernel_of(report, 0, 0), "least_read_bytes", 30000);
+    json_expect_integer(kernel_of(report, 0, 0), "most_read_bytes", 30003);
     assert_int_equal(json_array_size(json_at(report, "not_counted")), 2);
     json_decref(report);
     report = program_run_json(ALGORITHM "--csv @many.csv --kernel fwd --format json", 0);
@@ -304,9 +342,34 @@ static void choice_of_kernels(void **state)
     json_expect_integer(kernel_of(report, 0, 0), "launches", 3);
     json_decref(report);
     struct program_run run = program_run_line(ALGORITHM "--csv @many.csv --kernel fwd");
-    assert_non_null(strstr(run.out, "flash2: fwd_a and 1 more, their sum, mean of 3 launches\n"));
+    /* A mean says nothing of launches of several sizes: how far apart they are is said. */
+    assert_non_null(strstr(run.out,
+                           "flash2: fwd_a and 1 more, their sum, mean of 3 launches, which "
+                           "read 31,000 to\n    31,003 bytes\n"));
     assert_non_null(strstr(run.out, "\nNot counted  other\n"));
     program_run_free(&run);
+}
+
+/* A profile of a whole program has many: the first are named, the others are counted. */
+static void many_kernels(void **state)
+{
+    (void)state;
+    static char names[20][16];
+    struct launch launches[40];
+    for (int l = 0; l < 40; l++) {
+        launches[l] = (struct launch){names[l % 20], {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}};
+        snprintf(names[l % 20], sizeof names[0], "kernel_%02d", l % 20);
+    }
+    write_csv("program.csv", launches, 40);
+    struct program_run run = program_run_line(ALGORITHM "--csv @program.csv --kernel _03");
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "\nNot counted  kernel_00\n             kernel_01\n"));
+    assert_non_null(strstr(run.out, "\n             kernel_16\n             and 3 more\n"));
+    program_run_free(&run);
+    json_t *report = program_run_json(ALGORITHM "--csv @program.csv --kernel _03 --format json", 0);
+    assert_int_equal(json_array_size(json_at(report, "not_counted")), 16);
+    json_expect_integer(report, "not_counted_kernels", 19);
+    json_decref(report);
 }
 
 /* Status, and the message in text and in JSON, with "@" for the test's folder. */
@@ -363,6 +426,14 @@ static void refusals(void **state)
          "--within -1: expected a percentage from 0 on"},
         {ALGORITHM "--csv @many.csv --launch", "bad_argument", "--launch and --csv: expected one"},
         {ALGORITHM "--launch", "bad_argument", "--algorithm: expected --csv with it"},
+        {"counters --rung flash2 --launch --kernel k", "bad_argument",
+         "--launch and --kernel: expected one of them"},
+        {"counters --rung flash2 --launch --within 1", "bad_argument",
+         "--launch and --within: expected one of them"},
+        {"counters --rung flash2 --tiles 64x64", "bad_argument",
+         "--tiles: expected --algorithm with it: a rung's tiles are its own"},
+        {ALGORITHM "--csv @many.csv --deterministic", "bad_argument",
+         "--deterministic: expected --rung with it"},
     };
     const struct launch bare = {"k", {-1, -1, -1, -1, 5, 5, 5, 5, 5, 5}};
     FILE *file = fopen(program_path("bad.csv"), "wb");
@@ -537,6 +608,9 @@ static void profiler_fails(void **state)
     put_ncu("echo 'flashlab counters: the device is gone' >&2; echo '==ERROR== app'; exit 2\n");
     expect_refusal("counters --rung flash2 --n 64", 2, "io",
                    "ncu ended with 2: the device is gone");
+    put_ncu("echo '==PROF== x'; printf 'a\\nncu: libx.so: no such file\\n\\n' >&2; exit 127\n");
+    expect_refusal("counters --rung flash2 --n 64", 2, "io",
+                   "ncu ended with 127: ncu: libx.so: no such file\n");
     put_ncu("exit 4\n");
     expect_refusal("counters --rung flash2 --n 64", 2, "io", "ncu ended with 4 and no word of why");
     put_ncu("echo '==WARNING== No kernels were profiled.'\n");
@@ -561,8 +635,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(planted_gaps),
         cmocka_unit_test(schema),
+        cmocka_unit_test(lines_fit),
         cmocka_unit_test(within_a_share),
         cmocka_unit_test(choice_of_kernels),
+        cmocka_unit_test(many_kernels),
         cmocka_unit_test(refusals),
         cmocka_unit_test_teardown(rung_by_name, use_the_program),
         cmocka_unit_test_teardown(runs_the_profiler, use_the_program),

@@ -34,24 +34,32 @@ static void grid(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    assert_int_equal(cuda_suite_refusals(), 3);
+    assert_int_equal(cuda_suite_refusals(), 5);
+}
+
+static void edges(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_edges() >= 12);
 }
 
 static void equal_calls_give_equal_bits(void **state)
 {
     (void)state;
-    assert_int_equal(cuda_suite_repeats(2), 3);
+    assert_int_equal(cuda_suite_repeats(2), 5);
 }
 
 /* With the argument "few", what a build with ThreadSanitizer gets through in a minute or two. */
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest few[] = {cmocka_unit_test(equal_calls_give_equal_bits)};
+    const struct CMUnitTest few[] = {cmocka_unit_test(edges),
+                                     cmocka_unit_test(equal_calls_give_equal_bits)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid),
         cmocka_unit_test(field_cases),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(edges),
         cmocka_unit_test(equal_calls_give_equal_bits),
     };
     if (argc > 1 && strcmp(argv[1], "few") == 0)

@@ -72,7 +72,7 @@ static void forward_as_predicted(void **state)
     for (int s = 0; s < SHAPES; s++) {
         const struct shape *at = &shapes[s];
         const struct fa_problem problem = problem_of(at);
-        const struct sim_walk_tiles tiles = {at->br, at->bc, 0, 0};
+        const struct sim_walk_tiles tiles = {at->br, at->bc, 0, 0, 1};
         uint64_t heads = (uint64_t)(at->batch * at->heads), d = (uint64_t)at->d;
         uint64_t dv = (uint64_t)at->dv, nq = (uint64_t)at->nq, nk = (uint64_t)at->nk;
         uint64_t tr = tiles_of(at->nq, at->br), tc = tiles_of(at->nk, at->bc);
@@ -110,8 +110,8 @@ static void backward_as_predicted(void **state)
     for (int s = 0; s < SHAPES; s++) {
         const struct shape *at = &shapes[s];
         const struct fa_problem problem = problem_of(at);
-        const struct sim_walk_tiles owned = {at->br, at->bc, 16, 32};
-        const struct sim_walk_tiles added = {at->br, at->bc, 0, 0};
+        const struct sim_walk_tiles owned = {at->br, at->bc, 16, 32, 1};
+        const struct sim_walk_tiles added = {at->br, at->bc, 0, 0, 1};
         uint64_t heads = (uint64_t)(at->batch * at->heads), d = (uint64_t)at->d;
         uint64_t groups = (uint64_t)(at->batch * at->kv_heads);
         uint64_t dv = (uint64_t)at->dv, nq = (uint64_t)at->nq, nk = (uint64_t)at->nk;
@@ -190,7 +190,7 @@ static void compare_masked(const struct fa_problem *p, int64_t br, int64_t bc)
 {
     uint64_t heads = (uint64_t)(p->batch * p->heads), d = (uint64_t)p->d, nq = (uint64_t)p->nq;
     uint64_t nk = (uint64_t)p->nk, groups = (uint64_t)(p->batch * p->kv_heads), rows, keys;
-    const struct sim_walk_tiles owned = {br, bc, bc, br}, added = {br, bc, 0, 0};
+    const struct sim_walk_tiles owned = {br, bc, bc, br, 1}, added = {br, bc, 0, 0, 1};
     struct sim_kernel_walk walk = walk_of(SIM_WALK_FLASH2, p, added);
     visited(p, br, bc, &rows, &keys);
     assert_int_equal(walk.kernel[0].counters.read[FA_K], heads * keys * d);
@@ -237,7 +237,7 @@ static void unseen_keys(void **state)
 {
     (void)state;
     struct fa_problem p = fa_problem_make(20, 100, 4);
-    const struct sim_walk_tiles added = {16, 16, 0, 0}, owned = {16, 16, 16, 16};
+    const struct sim_walk_tiles added = {16, 16, 0, 0, 1}, owned = {16, 16, 16, 16, 1};
     p.causal = FA_CAUSAL_TOP_LEFT;
     struct sim_kernel_walk walk = walk_of(SIM_WALK_MMA_BACKWARD, &p, added);
     assert_int_equal(walk.kernel[1].counters.read[FA_K], 32 * 4);
@@ -256,6 +256,31 @@ static void unseen_keys(void **state)
     assert_int_equal(walk.kernel[2].counters.read[FA_Q], 100 * 4);
 }
 
+/* Two blocks that share a tile of keys read all of it twice, and write each its columns. */
+static void halves(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(70, 50, 8);
+    p.heads = 4;
+    p.kv_heads = 2;
+    p.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    for (int owns = 0; owns < 2; owns++) {
+        struct sim_walk_tiles tiles = {16, 16, owns ? 16 : 0, owns ? 16 : 0, 1};
+        struct sim_kernel_walk one = walk_of(SIM_WALK_MMA_BACKWARD, &p, tiles);
+        tiles.parts = 2;
+        struct sim_kernel_walk two = walk_of(SIM_WALK_MMA_BACKWARD, &p, tiles);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(read_by(&two, k), (k == 1 ? 2 : 1) * read_by(&one, k));
+            assert_int_equal(written_by(&two, k), written_by(&one, k));
+        }
+        assert_true(read_by(&one, 1) > 0);
+    }
+    struct sim_kernel_walk walk;
+    const struct sim_walk_tiles three = {16, 16, 0, 0, 3};
+    assert_int_equal(sim_kernel_walk(SIM_WALK_MMA_BACKWARD, &p, &three, &walk, NULL),
+                     FA_BAD_ARGUMENT);
+}
+
 static void kernels_by_name(void **state)
 {
     (void)state;
@@ -270,7 +295,7 @@ static void nothing_to_count(void **state)
 {
     (void)state;
     static const int64_t sides[][3] = {{0, 5, 2}, {5, 0, 2}, {5, 5, 0}, {0, 0, 0}};
-    const struct sim_walk_tiles tiles = {64, 64, 64, 64};
+    const struct sim_walk_tiles tiles = {64, 64, 64, 64, 1};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++)
         for (int which = SIM_WALK_STANDARD; which <= SIM_WALK_MMA_BACKWARD; which++) {
             struct fa_problem p = fa_problem_make(sides[s][0], sides[s][1], 4);
@@ -298,14 +323,17 @@ static void refusals(void **state)
     (void)state;
     struct fa_problem p = fa_problem_make(8, 8, 4), long_one = fa_problem_make(1 << 20, 1 << 20, 4);
     struct fa_tensor mask = {.shape = {1, 1, 8, 8}, .dtype = FA_U8};
-    expect_refusal(&p, (struct sim_walk_tiles){0, 4, 0, 0}, FA_BAD_ARGUMENT, "expected 1 or more");
-    expect_refusal(&p, (struct sim_walk_tiles){4, 4, 4, 0}, FA_BAD_ARGUMENT, "expected 1 or more");
-    expect_refusal(&long_one, (struct sim_walk_tiles){4, 4, 0, 0}, FA_TOO_LARGE,
+    expect_refusal(&p, (struct sim_walk_tiles){0, 4, 0, 0, 1}, FA_BAD_ARGUMENT,
+                   "expected 1 or more");
+    expect_refusal(&p, (struct sim_walk_tiles){4, 4, 4, 0, 1}, FA_BAD_ARGUMENT,
+                   "expected 1 or more");
+    expect_refusal(&long_one, (struct sim_walk_tiles){4, 4, 0, 0, 1}, FA_TOO_LARGE,
                    "expected 2^34 at most");
     long_one.heads = long_one.kv_heads = INT64_C(1) << 20;
-    expect_refusal(&long_one, (struct sim_walk_tiles){1024, 1024, 0, 0}, FA_TOO_LARGE, "2^62");
+    expect_refusal(&long_one, (struct sim_walk_tiles){1024, 1024, 0, 0, 1}, FA_TOO_LARGE, "2^62");
     p.mask = &mask;
-    expect_refusal(&p, (struct sim_walk_tiles){4, 4, 0, 0}, FA_UNSUPPORTED, "without element mask");
+    expect_refusal(&p, (struct sim_walk_tiles){4, 4, 0, 0, 1}, FA_UNSUPPORTED,
+                   "without element mask");
 }
 
 int main(void)
@@ -315,6 +343,7 @@ int main(void)
         cmocka_unit_test(backward_as_predicted),
         cmocka_unit_test(masked_as_brute_force),
         cmocka_unit_test(unseen_keys),
+        cmocka_unit_test(halves),
         cmocka_unit_test(kernels_by_name),
         cmocka_unit_test(nothing_to_count),
         cmocka_unit_test(refusals),

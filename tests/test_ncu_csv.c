@@ -120,6 +120,22 @@ static void long_form(void **state)
     ncu_csv_free(&csv);
 }
 
+/* As an editor saves it. Without its first column, two launches of one kernel would be one. */
+static void marked(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\xef\xbb\xbf\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\r\n"
+        "\"0\",\"k\",\"a\",\"byte\",\"1\"\r\n\"1\",\"k\",\"a\",\"byte\",\"2\"\r\n"
+        "\xef\xbb\xbfKernel Name,a__b\n,byte\nk,3\n";
+    struct ncu_csv csv = parse(text);
+    assert_int_equal(csv.n_launches, 3);
+    assert_string_equal(csv.launch[1].id, "1");
+    assert_int_equal(bytes_of(&csv, 1, "a"), 2);
+    assert_int_equal(bytes_of(&csv, 2, "a__b"), 3);
+    ncu_csv_free(&csv);
+}
+
 /* As ncu 2025.3 prints its sections: rows of metrics end early, those of rules do not. */
 static void rows_of_sections(void **state)
 {
@@ -154,6 +170,9 @@ static void numbers(void **state)
         {"Ksector", "2", 64000},
         {"Mbyte", "1.005", 1005000},
         {"byte", "9007199254740992", 9007199254740992},
+        {"byte", "1234.0", 1234},
+        {"byte", "1.234", -1}, /* a point between thousands, or a part of a byte */
+        {"sector", "2.5", -1},
         {"byte", "1,23", -1},
         {"byte", "1,23,456", -1},
         {"byte", "9,00", -1},
@@ -277,10 +296,10 @@ static void from_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_form),        cmocka_unit_test(long_form),
-        cmocka_unit_test(rows_of_sections), cmocka_unit_test(numbers),
-        cmocka_unit_test(refusals),         cmocka_unit_test(bounds),
-        cmocka_unit_test(from_a_file),
+        cmocka_unit_test(wide_form), cmocka_unit_test(long_form),
+        cmocka_unit_test(marked),    cmocka_unit_test(rows_of_sections),
+        cmocka_unit_test(numbers),   cmocka_unit_test(refusals),
+        cmocka_unit_test(bounds),    cmocka_unit_test(from_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

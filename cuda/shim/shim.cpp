@@ -65,10 +65,10 @@ struct barrier {
 };
 #endif
 
-/* A warp's barrier, and two sets of slots: one is read while the next shuffle writes the other. */
+/* A warp's barrier, and two sets of slots: one is read while the next exchange writes the other. */
 struct warp {
     barrier lanes;
-    uint32_t slots[2][WARP] = {};
+    uint32_t slots[2][WARP][SHIM_WORDS] = {};
     explicit warp(unsigned size) : lanes(size)
     {
     }
@@ -76,9 +76,15 @@ struct warp {
 
 struct launch;
 
+struct copy {
+    uint32_t to;
+    const void *from; /* NULL: zeros */
+};
+
 struct cuda_thread {
     launch *of;
-    unsigned index, shuffles, votes_cast;
+    unsigned index, exchanges, votes_cast;
+    std::vector<copy> copies;
 #ifdef SHIM_THREADS
     pthread_t handle;
 #else
@@ -249,12 +255,34 @@ void __syncwarp()
     current->of->warps[current->index / WARP]->lanes.wait();
 }
 
-uint32_t shim_shuffle_xor(uint32_t bits, unsigned lane)
+const uint32_t (*shim_gather(const uint32_t *words, unsigned n))[SHIM_WORDS]
 {
     cuda_thread *self = current;
     warp *own = self->of->warps[self->index / WARP].get();
-    unsigned set = self->shuffles++ % 2, at = self->index % WARP;
-    own->slots[set][at] = bits;
+    unsigned set = self->exchanges++ % 2;
+    std::memcpy(own->slots[set][self->index % WARP], words, n * sizeof *words);
     own->lanes.wait();
-    return own->slots[set][at ^ lane];
+    return own->slots[set];
+}
+
+uint32_t shim_shuffle_xor(uint32_t bits, unsigned lane)
+{
+    unsigned own = threadIdx.x % WARP;
+    return shim_gather(&bits, 1)[own ^ lane][0];
+}
+
+void shim_copy_later(uint32_t to, const void *from, bool here)
+{
+    current->copies.push_back({to, here ? from : nullptr});
+}
+
+void shim_copies_done()
+{
+    unsigned char *shared = current->of->shared.get();
+    for (const copy &c : current->copies)
+        if (c.from)
+            std::memcpy(shared + c.to, c.from, 16);
+        else
+            std::memset(shared + c.to, 0, 16);
+    current->copies.clear();
 }

@@ -1,5 +1,6 @@
 /*
- * Just enough of CUDA to run the kernels of the CUDA-core rungs on a CPU, for tests without a GPU.
+ * Just enough of CUDA to run kernels on a CPU, for tests without a GPU: those of the CUDA-core rungs,
+ * and, with warp.h, those that use mma.sync.
  *
  * A launch makes one fiber for each thread of a block, which take turns at barriers, and runs the
  * blocks in turn. In a build with ThreadSanitizer they are threads, and __syncthreads, __syncwarp
@@ -10,6 +11,7 @@
 #ifndef CUDA_SHIM_H
 #define CUDA_SHIM_H
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +23,8 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __restrict__
+#define __noinline__
+#define __grid_constant__
 
 struct shim_place {
     unsigned x, y, z;
@@ -31,6 +35,21 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
+
+struct alignas(8) float2 {
+    float x, y;
+};
+static inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+struct alignas(16) uint4 {
+    uint32_t x, y, z, w;
+};
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
 {
     return {x, y, z, w};
 }
@@ -56,5 +75,14 @@ static inline float __shfl_xor_sync(unsigned, float value, unsigned lane)
     std::memcpy(&value, &bits, sizeof bits);
     return value;
 }
+
+/* What each lane of the warp handed in, up to SHIM_WORDS words; all 32 take part. It may be read
+ * until the lane hands in again. */
+enum { SHIM_WORDS = 6 };
+const uint32_t (*shim_gather(const uint32_t *words, unsigned n))[SHIM_WORDS];
+
+/* 16 bytes to that offset of shared memory, zeros if not `here`, once this thread waits. */
+void shim_copy_later(uint32_t to, const void *from, bool here);
+void shim_copies_done();
 
 #endif

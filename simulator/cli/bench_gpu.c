@@ -8,6 +8,7 @@
 #include "simulator/cli/bench.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/gnuplot.h"
 #include "simulator/plot.h"
 
 enum { LENGTH_MOST = 1 << 20, TOKENS_MOST = 1 << 24, LIST_BYTES = 512 };
@@ -197,6 +198,14 @@ const struct cli_group bench_gpu_group = CLI_GROUP("With gpu alone", gpu_options
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
+/* Whether the path is that of the script which stays beside the figure. */
+static bool is_script_of(const char *path, const char *plot)
+{
+    char script[SIM_PATH_BYTES];
+    int n = snprintf(script, sizeof script, "%.*s.gp", (int)(strlen(plot) - strlen(".svg")), plot);
+    return n < (int)sizeof script && cli_same_file(path, script);
+}
+
 /* Before the work: can it be written at all? */
 static enum fa_status check_outputs(const struct bench_gpu_options *options, struct fa_error *error)
 {
@@ -207,9 +216,10 @@ static enum fa_status check_outputs(const struct bench_gpu_options *options, str
     if (status == FA_OK && options->plot)
         status = cli_file_check(options->plot, error);
     if (status == FA_OK && options->plot && options->csv &&
-        cli_same_file(options->csv, options->plot))
-        status = fa_fail(error, FA_BAD_ARGUMENT, "--csv %s: expected another file than the figure",
-                         options->csv);
+        (cli_same_file(options->csv, options->plot) || is_script_of(options->csv, options->plot)))
+        status =
+            fa_fail(error, FA_BAD_ARGUMENT,
+                    "--csv %s: expected another file than the figure and its script", options->csv);
     return status;
 }
 
@@ -238,26 +248,22 @@ static enum fa_status write_csv(const struct bench_gpu *bench, const char *path,
     return cli_file_commit(&file, error);
 }
 
-/* The table is shown before a figure that can't be drawn is regretted. */
+/* The table is shown before a file that can't be written or drawn is regretted. */
 static enum fa_status report(const struct bench_gpu *bench, int format, struct fa_error *error)
 {
     const struct bench_gpu_options *options = bench->options;
-    enum fa_status status = options->csv ? write_csv(bench, options->csv, error) : FA_OK;
-    if (status == FA_OK && options->plot && format == CLI_JSON_FORMAT)
-        status = bench_gpu_plot(bench, options->plot, error);
-    if (status != FA_OK)
-        return status;
-    if (format == CLI_JSON_FORMAT)
-        return bench_gpu_print_json(bench, error);
-    bench_gpu_print(bench);
+    const bool text = format == CLI_TEXT_FORMAT;
+    if (text)
+        bench_gpu_print(bench);
     fflush(stdout);
-    if (options->csv)
+    enum fa_status status = options->csv ? write_csv(bench, options->csv, error) : FA_OK;
+    if (status == FA_OK && options->csv && text)
         printf("%s: written\n", options->csv);
-    if (options->plot)
-        status = bench_gpu_plot(bench, options->plot, error);
     if (status == FA_OK && options->plot)
+        status = bench_gpu_plot(bench, options->plot, error);
+    if (status == FA_OK && options->plot && text)
         printf("%s: drawn, with its .csv and .gp beside it\n", options->plot);
-    return status;
+    return status == FA_OK && !text ? bench_gpu_print_json(bench, error) : status;
 }
 
 static enum fa_status work(struct bench_gpu *bench, int format, struct fa_error *error)

@@ -5,8 +5,8 @@
  * Each is verified against the oracle first, then timed in `repeats` rounds, in a new random order
  * each round. Before a measurement of the burst protocol the device rests for 0.2 s and runs the
  * entry twice; then about 12 ms of launches stand between two events. The hot protocol has no rest
- * and 150 ms of launches. Each launch takes another of the input sets: together they exceed L2.
- * Right after come some more, beside which a kernel reads the clock.
+ * and 150 ms of launches. Each launch takes another of the input sets: together they exceed L2, or
+ * there are 1024 of them. Right after come some more, beside which a kernel reads the clock.
  *
  * Units: ms for times, bytes, and operations in a second for rates; a figure that could not be
  * measured is NAN.

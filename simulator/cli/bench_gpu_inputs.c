@@ -8,7 +8,7 @@
 #include "reference/profile.h"
 
 /* A prime number of normal numbers, laid end to end: no two heads begin alike. */
-enum { BLOCK = 4194301, SETS_MOST = 16 };
+enum { BLOCK = 4194301, SETS_MOST = 1024 };
 
 static int64_t elements_of(const struct fa_problem *p)
 {

@@ -134,11 +134,12 @@ static void write_titles(FILE *file, const struct bench_gpu *bench)
         "set label '{/:Bold The kernel ladder, measured: %s}' at screen 0.02,0.95 left enhanced "
         "font big\n"
         "set label '%s, %s, d = %" PRId64 ", %s, %" PRId64 " head%s, %" PRId64
-        " tokens. Median of %" PRId64 " rounds in random order, %s' at screen 0.02,0.903 left "
+        " token%s. Median of %" PRId64 " round%s in random order, %s' at screen 0.02,0.903 left "
         "noenhanced tc rgb '#404040'\n",
         device, o->backward ? "Backward" : "Forward", fa_dtype_name((enum fa_dtype)o->dtype), o->d,
-        o->causal ? "causal" : "full", o->heads, o->heads == 1 ? "" : "s", o->tokens, o->repeats,
-        o->hot ? "hot' " : "after a rest");
+        o->causal ? "causal" : "full", o->heads, o->heads == 1 ? "" : "s", o->tokens,
+        o->tokens == 1 ? "" : "s", o->repeats, o->repeats == 1 ? "" : "s",
+        o->hot ? "without a rest" : "after a rest");
     fputs("set label 'Solid: measured. Dotted: the least time that the counted bytes, the products "
           "and "
           "the exponentials take' at screen 0.02,0.06 left noenhanced font small tc rgb '#404040'\n"
@@ -267,7 +268,7 @@ enum fa_status bench_gpu_plot(const struct bench_gpu *bench, const char *path,
     enum fa_status status = sim_plot_format(path, &format, error);
     if (!status && length >= sizeof stem)
         status = fa_fail(error, FA_IO, "%s: the path is too long", path);
-    if (!status && drawing->y_high == 0)
+    if (!status && drawing->x_high == 0)
         status = fa_fail(error, FA_BAD_ARGUMENT, "no rung was timed, so there is nothing to draw");
     if (!status) {
         memcpy(stem, path, length);

@@ -89,8 +89,8 @@ enum fa_status bench_gpu_find_bytes(struct bench_gpu *bench, struct fa_error *er
         if (!entry->rung || !bench_gpu_is_timed(entry))
             continue;
         status = find_bytes(bench, entry, error);
-        if (status == FA_OK &&
-            !bench->watch->tick(bench->watch->context, bench->done / bench->total))
+        /* A Ctrl-C ends the profiler too, which is then no failure of its. */
+        if (!bench->watch->tick(bench->watch->context, bench->done / bench->total))
             status = fa_fail(error, FA_CANCELLED, "stopped before the measurement was done");
     }
     return status;

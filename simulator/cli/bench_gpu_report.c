@@ -66,14 +66,14 @@ static void print_head(const struct bench_gpu *bench)
     printf("%s, %d multiprocessors, driver %s%sCUDA %s; kernels built for %s\n", device->name,
            device->multiprocessors, versions.driver, *versions.driver ? " for " : "for ",
            versions.cuda, gpu_built_architectures());
-    printf("%s, %s, d = %" PRId64 ", %s; %" PRId64 " tokens, %" PRId64 " head%s; %d input sets\n",
+    printf("%s, %s, d = %" PRId64 ", %s; %" PRId64 " token%s, %" PRId64
+           " head%s; %d input sets%s\n",
            pass_name(bench), fa_dtype_name((enum fa_dtype)o->dtype), o->d, mask_name(bench),
-           o->tokens, o->heads, o->heads == 1 ? "" : "s", bench->n_sets);
-    printf(o->hot ? "%" PRId64 " rounds in random order, hot: about 150 ms of launches each\n\n"
-                  : "%" PRId64
-                    " rounds in random order, burst: 0.2 s of rest, 2 launches, about 12 ms "
-                    "of launches\n\n",
-           o->repeats);
+           o->tokens, o->tokens == 1 ? "" : "s", o->heads, o->heads == 1 ? "" : "s", bench->n_sets,
+           bench->n_sets * bench->set_bytes < device->l2_bytes ? ", which all fit in L2" : "");
+    printf("%" PRId64 " round%s in random order, %s\n\n", o->repeats, o->repeats == 1 ? "" : "s",
+           o->hot ? "hot: about 150 ms of launches each"
+                  : "burst: 0.2 s of rest, 2 launches, about 12 ms of launches");
 }
 
 static void print_gigahertz(const struct bench_spread *clock)
@@ -299,13 +299,14 @@ enum fa_status bench_gpu_print_json(const struct bench_gpu *bench, struct fa_err
                                 ceiling_json(bench, entry));
     }
     json_t *all = json_pack(
-        "{s:{s:s,s:i,s:s,s:s,s:s},s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:I,s:o,s:o}", "device", "name",
-        bench->device.name, "multiprocessors", bench->device.multiprocessors, "driver",
-        versions.driver, "cuda", versions.cuda, "built_for", gpu_built_architectures(), "pass",
-        pass_name(bench), "dtype", fa_dtype_name((enum fa_dtype)o->dtype), "d", (json_int_t)o->d,
-        "mask", mask_name(bench), "tokens", (json_int_t)o->tokens, "heads", (json_int_t)o->heads,
-        "protocol", protocol_name(bench), "repeats", (json_int_t)o->repeats, "ceilings", ceilings,
-        "entries", entries);
+        "{s:s,s:{s:s,s:i,s:s,s:s,s:s},s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:I,s:o,s:o,s:{s:s,s:s}}",
+        "schema", "flashlab.bench_gpu/1", "device", "name", bench->device.name, "multiprocessors",
+        bench->device.multiprocessors, "driver", versions.driver, "cuda", versions.cuda,
+        "built_for", gpu_built_architectures(), "pass", pass_name(bench), "dtype",
+        fa_dtype_name((enum fa_dtype)o->dtype), "d", (json_int_t)o->d, "mask", mask_name(bench),
+        "tokens", (json_int_t)o->tokens, "heads", (json_int_t)o->heads, "protocol",
+        protocol_name(bench), "repeats", (json_int_t)o->repeats, "ceilings", ceilings, "entries",
+        entries, "provenance", "version", FLASHLAB_VERSION, "command", cli_command_line());
     bool good = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0;
     if (good)
         putchar('\n');

@@ -111,8 +111,8 @@ struct cli_rung_check {
 /*
  * Everything: finds the device, walks the cases, fills runs and repeated.
  * Errors: FA_MISSING_PART without kernels, a device, or code for the device, or where a rung that
- * was named took none of the cases; FA_BAD_ARGUMENT for an unknown rung; FA_CANCELLED; FA_IO where a
- * kernel failed, after which no call to the device works; FA_NO_MEMORY.
+ * was named took none of the cases; FA_BAD_ARGUMENT for an unknown rung; FA_CANCELLED; FA_NO_MEMORY;
+ * FA_IO where a kernel failed, after which no call to the device works.
  */
 enum fa_status cli_rung_check_run(struct cli_rung_check *check, struct fa_error *error);
 void cli_rung_check_free(struct cli_rung_check *check);

@@ -72,7 +72,7 @@ static const struct cli_option counter_options[] = {
      .kind = CLI_TEXT,
      .offset = AT(kernel),
      .help = "Only kernels with this in their names. Of several the sum is taken, of several "
-             "launches of one the mean."},
+             "launches of one the mean (ncu's --launch-skip and --launch-count leave one)."},
     {.name = "algorithm",
      .value = "NAME",
      .kind = CLI_OTHER,
@@ -105,10 +105,12 @@ static const struct cli_group counter_group = CLI_GROUP("Counters", counter_opti
 /* What can be refused before the work. */
 static enum fa_status check(const struct counters *counters, struct fa_error *error)
 {
+    static const char *const of_reports[] = {"csv", "out", "kernel", "within"};
     struct fa_error inner;
-    if (counters->launch && (counters->csv_path || counters->out))
-        return fa_fail(error, FA_BAD_ARGUMENT, "--launch and --%s: expected one of them",
-                       counters->csv_path ? "csv" : "out");
+    for (size_t i = 0; counters->launch && i < sizeof of_reports / sizeof *of_reports; i++)
+        if (cli_given(&counters->options.base, of_reports[i]))
+            return fa_fail(error, FA_BAD_ARGUMENT, "--launch and --%s: expected one of them",
+                           of_reports[i]);
     if (counters->out && cli_file_check(counters->out, &inner) != FA_OK)
         return fa_fail(error, inner.status, "--out: %s", inner.text);
     if (counters->out && counters->csv_path && cli_same_file(counters->out, counters->csv_path))
@@ -184,12 +186,17 @@ const struct cli_command cli_counters = {
         "bytes between L2 and the SMs and those of DRAM beside each other, by kernel and pass.\n"
         "A gap has a reason (spills, partial sectors, L1 hits, what L2 kept) only where another\n"
         "counter shows it. Another kernel's CSV is laid beside the algorithm and the tiles that\n"
-        "you name; that needs no GPU.",
+        "you name; that needs no GPU. It is what this prints, on a line:\n\n"
+        "  ncu --csv --page raw --print-units base --clock-control none --metrics\n"
+        "    l1tex__m_xbar2l1tex_read_bytes.sum,l1tex__m_l1tex2xbar_write_bytes.sum,\n"
+        "    dram__bytes_read.sum,dram__bytes_write.sum PROGRAM > theirs.csv\n\n"
+        "The exit status is 1 where --within finds the reads off, or not in the CSV, and 3 where\n"
+        "ncu, the right to read counters, a GPU or the kernels are missing.",
     .examples =
         "  flashlab counters --rung flash2 --n 4096 --d 128 --heads 64 --dtype f16 --causal\n"
         "  flashlab counters --rung flash2 --pass both --n 1024 --heads 16 --format json\n"
         "  flashlab counters --csv theirs.csv --kernel fwd --algorithm flash2 --tiles 128x64 --n "
-        "4096",
+        "4096 --dtype f16",
     .groups = groups,
     .run = run,
 };

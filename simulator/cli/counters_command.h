@@ -66,6 +66,7 @@ struct counters_kernel {
         kinds; /* kinds: different kernels, whose sum is taken; of launches of one the mean */
     bool has[COUNTERS_ALL];
     uint64_t measured[COUNTERS_ALL];
+    uint64_t least_read, most_read; /* COUNTER_READ of a launch; of kinds the sums */
     struct counters_row row[COUNTERS_BESIDE];
     bool has_reuse; /* what the SMs read and DRAM did not give, where L2 counts hits */
     uint64_t reuse_bytes;
@@ -90,7 +91,8 @@ struct counters {
     struct counters_pass pass[2];
     int n_passes;
     struct ncu_csv csv;
-    const char *uncounted[COUNTERS_LISTED]; /* kernels of the CSV that none of ours stands for */
+    /* Kernels of the CSV that none of ours stands for: the names of the first. */
+    const char *uncounted[COUNTERS_LISTED];
     int n_uncounted;
 };
 
@@ -118,7 +120,8 @@ enum fa_status counters_match(struct counters *counters, struct fa_error *error)
 
 /* ---- counters_report.c ----------------------------------------------------------------------- */
 
-/* Whether each pass reads what was counted, within the percentage that was asked for, if any. */
+/* Whether each pass reads what was counted, within the percentage that was asked for, if any;
+ * false where what it reads is not in the CSV. */
 bool counters_agree(const struct counters *counters);
 
 void counters_print(const struct counters *counters, FILE *file);

@@ -34,6 +34,11 @@ static enum fa_status check_choice(struct counters *counters, struct fa_error *e
                        "expected --rung NAME, or --csv FILE with --algorithm and --tiles");
     if (named && counters->rung_name)
         return fa_fail(error, FA_BAD_ARGUMENT, "--rung and --algorithm: expected one of them");
+    if (!named && cli_given(&options->base, "tiles"))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "--tiles: expected --algorithm with it: a rung's tiles are its own");
+    if (named && counters->deterministic)
+        return fa_fail(error, FA_BAD_ARGUMENT, "--deterministic: expected --rung with it");
     if (options->mask_path || options->bias_path)
         return fa_fail(error, FA_UNSUPPORTED, "--%s: the kernels take none",
                        options->mask_path ? "mask" : "bias");
@@ -69,7 +74,8 @@ static enum fa_status count_rung(const struct counters *counters, struct counter
     if (status != FA_OK)
         return status;
     rung->tiles(&counters->problem, pass->backward, counters->deterministic, &tiles);
-    pass->tiles = (struct sim_walk_tiles){tiles.br, tiles.bc, tiles.dq_br, tiles.dq_bc};
+    pass->tiles =
+        (struct sim_walk_tiles){tiles.br, tiles.bc, tiles.dq_br, tiles.dq_bc, tiles.parts};
     status = sim_kernel_walk(sim_walk_of(rung->name, pass->backward), &counters->problem,
                              &pass->tiles, &walk, error);
     if (status != FA_OK)
@@ -101,7 +107,7 @@ static enum fa_status count_algorithm(const struct counters *counters, struct co
     if (status != FA_OK)
         return status;
     pass->n = 1;
-    pass->tiles = (struct sim_walk_tiles){result.tiles.br, result.tiles.bc, 0, 0};
+    pass->tiles = (struct sim_walk_tiles){result.tiles.br, result.tiles.bc, 0, 0, 1};
     pass->kernel[0].counted.name = options->algorithms[0]->name;
     pass->kernel[0].counted.counters = result.counters;
     sim_walked_bytes(&pass->kernel[0].counted, &counters->problem);

@@ -129,6 +129,12 @@ static enum fa_status add_launch(struct counters_kernel *kind, const struct ncu_
         enum fa_status status = ncu_csv_bytes(csv, metric, &bytes, error);
         if (status != FA_OK)
             return status;
+        if (c == COUNTER_READ) {
+            if (kind->launches == 0 || bytes < kind->least_read)
+                kind->least_read = bytes;
+            if (bytes > kind->most_read)
+                kind->most_read = bytes;
+        }
         if (__builtin_add_overflow(kind->measured[c], bytes, &kind->measured[c]))
             return fa_fail(error, FA_TOO_LARGE, "%s: line %d: the sum of %s passes 2^64", csv->name,
                            metric->line, metric->name);
@@ -155,6 +161,8 @@ static enum fa_status add_kind(struct counters_kernel *kernel, const struct ncu_
         kernel->has[c] = kernel->has[c] && kind.has[c];
         kernel->measured[c] += sum / n + (sum % n * 2 >= n);
     }
+    kernel->least_read += kind.least_read;
+    kernel->most_read += kind.most_read;
     if (kernel->kinds++ == 0)
         kernel->name = csv->launch[first].kernel;
     kernel->launches += kind.launches;
@@ -179,8 +187,9 @@ static enum fa_status measure(const struct counters *counters, const struct matc
     /* Of an algorithm, the user may name several kernels, whose sum is then meant. */
     if (kernel->kinds > 1 && (counters->rung || !match->part))
         return refuse_several(counters, kernel->kinds, error);
-    if (kernel->has[COUNTER_READ] || kernel->has[COUNTER_WRITE] || kernel->has[COUNTER_DRAM_READ])
-        return FA_OK;
+    for (int c = 0; c < COUNTERS_BESIDE; c++)
+        if (kernel->has[c])
+            return FA_OK;
     return fa_fail(error, FA_BAD_FILE,
                    "%s: %.80s has none of the counters: expected ncu to be run with --metrics %s,"
                    "%s,%s,%s",
@@ -286,12 +295,13 @@ static bool is_forward_of(const struct counters *counters, const char *name)
 static void list_uncounted(struct counters *counters, const bool *taken)
 {
     const struct ncu_csv *csv = &counters->csv;
-    for (int l = 0; l < csv->n_launches && counters->n_uncounted < COUNTERS_LISTED; l++) {
-        bool seen = taken[l] || is_forward_of(counters, csv->launch[l].kernel);
-        for (int u = 0; u < counters->n_uncounted && !seen; u++)
-            seen = strcmp(counters->uncounted[u], csv->launch[l].kernel) == 0;
-        if (!seen)
-            counters->uncounted[counters->n_uncounted++] = csv->launch[l].kernel;
+    for (int l = 0; l < csv->n_launches; l++) {
+        const char *name = csv->launch[l].kernel;
+        if (taken[l] || is_forward_of(counters, name) || first_of(csv, l) != l)
+            continue;
+        if (counters->n_uncounted < COUNTERS_LISTED)
+            counters->uncounted[counters->n_uncounted] = name;
+        counters->n_uncounted++;
     }
 }
 

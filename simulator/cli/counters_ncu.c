@@ -177,6 +177,18 @@ static const char *last_line(const char *text, const char *mark, size_t *length)
     return found;
 }
 
+/* The last line with something on it; NULL if none has. */
+static const char *last_words(const char *text, size_t *length)
+{
+    size_t end = strlen(text), begin;
+    while (end > 0 && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    for (begin = end; begin > 0 && text[begin - 1] != '\n';)
+        begin--;
+    *length = end - begin;
+    return end > 0 ? text + begin : NULL;
+}
+
 /* Why ncu printed no CSV, by what it and the launched program said. */
 static enum fa_status refuse(const char *out, const char *err, int exit_status,
                              struct fa_error *error)
@@ -188,13 +200,15 @@ static enum fa_status refuse(const char *out, const char *err, int exit_status,
         return fa_fail(error, FA_MISSING_PART,
                        "ncu may not read the GPU's counters (ERR_NVGPUCTRPERM): run as root, or "
                        "load NVIDIA's driver with NVreg_RestrictProfilingToAdminUsers=0");
+    const char *line = NULL;
     for (size_t m = 0; m < 2; m++)
-        for (size_t t = 0; t < 2; t++) {
-            const char *line = last_line(texts[t], marks[m], &length);
-            if (line)
-                return fa_fail(error, FA_IO, "ncu ended with %d: %.*s", exit_status,
-                               (int)(length < 600 ? length : 600), line);
-        }
+        for (size_t t = 0; t < 2 && !line; t++)
+            line = last_line(texts[t], marks[m], &length);
+    if (!line) /* of what started it, such as a missing library */
+        line = last_words(err, &length);
+    if (line)
+        return fa_fail(error, FA_IO, "ncu ended with %d: %.*s", exit_status,
+                       (int)(length < 600 ? length : 600), line);
     return fa_fail(error, FA_IO, "ncu ended with %d and no word of why", exit_status);
 }
 

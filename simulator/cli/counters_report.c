@@ -20,6 +20,36 @@ static const char *const row_keys[COUNTERS_BESIDE] = {
     [COUNTER_DRAM_WRITE] = "dram_write",
 };
 
+enum { WIDTH = 80, NAME_TEXT = 128 };
+
+/* A name of the CSV as a terminal and JSON take it: what is not ASCII becomes a question mark, and
+ * what passes the size dots. */
+static const char *plain(const char *name, char *text, size_t size)
+{
+    size_t n = 0;
+    for (; name[n] && n + 1 < size; n++)
+        text[n] =
+            (char)((unsigned char)name[n] < ' ' || (unsigned char)name[n] > '~' ? '?' : name[n]);
+    text[n] = '\0';
+    if (name[n])
+        memcpy(text + n - 3, "...", 3);
+    return text;
+}
+
+/* Words after the `column` that was reached; lines after the first begin at `indent`. */
+static void print_words(FILE *file, const char *text, int column, int indent)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        bool broken = column + 1 + length > WIDTH && column > indent;
+        fprintf(file, broken ? "\n%*s%.*s" : "%*s%.*s", broken ? indent : 1, "", length, text);
+        column = (broken ? indent : column + 1) + length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', file);
+}
+
 static void print_problem(const struct counters *counters, FILE *file)
 {
     const struct fa_problem *p = &counters->problem;
@@ -46,55 +76,64 @@ static void print_row(FILE *file, const char *name, const struct counters_row *r
     char counted[SIM_NUMBER_TEXT], measured[SIM_NUMBER_TEXT] = "-";
     if (row->measured_too)
         sim_number_text(row->measured, measured);
-    fprintf(file, "    %-30s%20s%20s", name, sim_number_text(row->counted, counted), measured);
-    if (row->measured_too && row->counted > 0)
-        fprintf(file, "%10.4f", (double)row->measured / (double)row->counted);
-    else
-        fprintf(file, "%10s", "-");
-    fputc('\n', file);
+    fprintf(file, "    %-28s %19s %19s", name, sim_number_text(row->counted, counted), measured);
+    if (row->measured_too && row->counted > 0) {
+        double ratio = (double)row->measured / (double)row->counted;
+        fprintf(file, " %7.*f\n", ratio < 99 ? 4 : 0, ratio);
+    } else {
+        fprintf(file, " %7s\n", "-");
+    }
 }
 
 /* Under a row: its gap, where there is one, and what accounts for it. */
 static void print_gap(FILE *file, const struct counters_row *row)
 {
-    char number[SIM_NUMBER_TEXT], seen[SIM_NUMBER_TEXT];
+    char number[SIM_NUMBER_TEXT], seen[SIM_NUMBER_TEXT], text[640];
+    size_t n = 0;
     bool more = row->measured > row->counted;
     if (!row->measured_too || row->measured == row->counted)
         return;
-    fprintf(file, "      gap %c%s:", more ? '+' : '-',
-            sim_number_text(more ? row->measured - row->counted : row->counted - row->measured,
-                            number));
+    int column =
+        fprintf(file, "      gap %c%s:", more ? '+' : '-',
+                sim_number_text(more ? row->measured - row->counted : row->counted - row->measured,
+                                number));
     for (int r = 0; r < row->n_reasons; r++) {
         const struct counters_reason *reason = &row->reason[r];
-        fprintf(file, "%s %s up to %s (%s bytes %s)", r ? ";" : "", reason->name,
-                sim_number_text(reason->accounts, number), sim_number_text(reason->seen, seen),
-                reason->what);
+        n +=
+            (size_t)snprintf(text + n, sizeof text - n, "%s%s up to %s (%s bytes %s)",
+                             r ? "; " : "", reason->name, sim_number_text(reason->accounts, number),
+                             sim_number_text(reason->seen, seen), reason->what);
     }
     if (row->unexplained > 0)
-        fprintf(file, "%s %s unexplained", row->n_reasons ? ";" : "",
-                sim_number_text(row->unexplained, number));
-    fputc('\n', file);
+        snprintf(text + n, sizeof text - n, "%s%s unexplained", row->n_reasons ? "; " : "",
+                 sim_number_text(row->unexplained, number));
+    print_words(file, text, column, 8);
 }
 
 static void print_kernel(FILE *file, const struct counters_kernel *kernel)
 {
-    char number[SIM_NUMBER_TEXT], hits[SIM_NUMBER_TEXT];
-    fprintf(file, "  %s: %s", kernel->counted.name, kernel->name);
+    char number[SIM_NUMBER_TEXT], hits[SIM_NUMBER_TEXT], name[NAME_TEXT], text[320];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", plain(kernel->name, name, sizeof name));
     if (kernel->kinds > 1)
-        fprintf(file, " and %d more, their sum", kernel->kinds - 1);
+        n += (size_t)snprintf(text + n, sizeof text - n, " and %d more, their sum",
+                              kernel->kinds - 1);
     if (kernel->launches > kernel->kinds)
-        fprintf(file, ", mean of %d launches", kernel->launches);
-    fputc('\n', file);
+        n += (size_t)snprintf(text + n, sizeof text - n, ", mean of %d launches", kernel->launches);
+    if (kernel->has[COUNTER_READ] && kernel->least_read < kernel->most_read)
+        snprintf(text + n, sizeof text - n, ", which read %s to %s bytes",
+                 sim_number_text(kernel->least_read, number),
+                 sim_number_text(kernel->most_read, hits));
+    print_words(file, text, fprintf(file, "  %s:", kernel->counted.name), 4);
     for (int c = 0; c < COUNTERS_BESIDE; c++) {
         print_row(file, row_names[c], &kernel->row[c]);
         print_gap(file, &kernel->row[c]);
     }
-    if (kernel->has_reuse && kernel->reuse_bytes > 0)
-        fprintf(file,
-                "    reused from L2: %s bytes that the SMs read and DRAM did not give "
-                "(hits of %s)\n",
-                sim_number_text(kernel->reuse_bytes, number),
-                sim_number_text(kernel->measured[COUNTER_L2_HITS], hits));
+    if (kernel->has_reuse && kernel->reuse_bytes > 0) {
+        snprintf(text, sizeof text, "%s bytes that the SMs read and DRAM did not give (hits of %s)",
+                 sim_number_text(kernel->reuse_bytes, number),
+                 sim_number_text(kernel->measured[COUNTER_L2_HITS], hits));
+        print_words(file, text, fprintf(file, "    reused from L2:"), 6);
+    }
 }
 
 static void print_pass(const struct counters *counters, const struct counters_pass *pass,
@@ -106,7 +145,7 @@ static void print_pass(const struct counters *counters, const struct counters_pa
             pass->backward ? "backward" : "forward", tiles->br, tiles->bc);
     if (pass->backward && tiles->dq_br > 0)
         fprintf(file, ", for dQ %" PRId64 "x%" PRId64, tiles->dq_br, tiles->dq_bc);
-    fprintf(file, "\n  %-32s%20s%20s%10s\n", "bytes", "counted", "measured", "ratio");
+    fprintf(file, "\n  %-30s %19s %19s %7s\n", "bytes", "counted", "measured", "ratio");
     for (int k = 0; k < pass->n; k++)
         print_kernel(file, &pass->kernel[k]);
     if (pass->n > 1) {
@@ -114,6 +153,15 @@ static void print_pass(const struct counters *counters, const struct counters_pa
         for (int c = 0; c < COUNTERS_BESIDE; c++)
             print_row(file, row_names[c], &pass->total[c]);
     }
+}
+
+/* What --within is about is in the CSV. */
+static bool can_agree(const struct counters *counters)
+{
+    for (int p = 0; p < counters->n_passes; p++)
+        if (!counters->pass[p].total[COUNTER_READ].measured_too)
+            return false;
+    return counters->within >= 0;
 }
 
 bool counters_agree(const struct counters *counters)
@@ -129,13 +177,22 @@ bool counters_agree(const struct counters *counters)
 
 void counters_print(const struct counters *counters, FILE *file)
 {
+    char name[NAME_TEXT];
     fputs("Counted    by executing the loops on tiles; measured by ncu\n", file);
     print_problem(counters, file);
     for (int p = 0; p < counters->n_passes; p++)
         print_pass(counters, &counters->pass[p], file);
-    for (int u = 0; u < counters->n_uncounted; u++)
-        fprintf(file, "%s%s\n", u ? "             " : "\nNot counted  ", counters->uncounted[u]);
-    if (counters->within >= 0)
+    for (int u = 0; u < counters->n_uncounted && u < COUNTERS_LISTED; u++)
+        print_words(file, plain(counters->uncounted[u], name, sizeof name),
+                    fprintf(file, u ? "            " : "\nNot counted ") - !u, 15);
+    if (counters->n_uncounted > COUNTERS_LISTED)
+        fprintf(file, "             and %d more\n", counters->n_uncounted - COUNTERS_LISTED);
+    if (counters->within >= 0 && !can_agree(counters))
+        fprintf(file,
+                "\nCheck      the reads from L2 were not measured: there is no\n"
+                "           %s\n",
+                counters_metric[COUNTER_READ]);
+    else if (counters->within >= 0)
         fprintf(file, "\nCheck      the reads from L2 are%s within %g %% of the count\n",
                 counters_agree(counters) ? "" : " NOT", counters->within);
 }
@@ -150,15 +207,10 @@ static json_t *integer(uint64_t value)
     return value > INT64_MAX ? json_real((double)value) : json_integer((json_int_t)value);
 }
 
-/* A name as JSON takes it: what is not ASCII becomes a question mark. */
 static json_t *text_json(const char *text)
 {
     char copy[1024];
-    snprintf(copy, sizeof copy, "%.1023s", text);
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
-            *at = '?';
-    return json_string(copy);
+    return json_string(plain(text, copy, sizeof copy));
 }
 
 static json_t *row_json(const struct counters_row *row, bool with_reasons)
@@ -198,6 +250,10 @@ static json_t *kernel_json(const struct counters_kernel *kernel)
     put(object, "launched_as", text_json(kernel->name));
     put(object, "kernels", json_integer(kernel->kinds));
     put(object, "launches", json_integer(kernel->launches));
+    put(object, "least_read_bytes",
+        kernel->has[COUNTER_READ] ? integer(kernel->least_read) : json_null());
+    put(object, "most_read_bytes",
+        kernel->has[COUNTER_READ] ? integer(kernel->most_read) : json_null());
     put(object, "reused_from_l2_bytes",
         kernel->has_reuse ? integer(kernel->reuse_bytes) : json_null());
     for (int c = 0; c < COUNTERS_ALL; c++)
@@ -238,7 +294,7 @@ enum fa_status counters_print_json(const struct counters *counters, FILE *file,
     const struct gpu_rung *rung = counters->rung;
     for (int p = 0; p < counters->n_passes; p++)
         json_array_append_new(passes, pass_json(&counters->pass[p]));
-    for (int u = 0; u < counters->n_uncounted; u++)
+    for (int u = 0; u < counters->n_uncounted && u < COUNTERS_LISTED; u++)
         json_array_append_new(uncounted, text_json(counters->uncounted[u]));
     bool whole =
         put(object, "schema", json_string("flashlab.counters/1")) &&
@@ -247,8 +303,9 @@ enum fa_status counters_print_json(const struct counters *counters, FILE *file,
         put(object, "algorithm",
             rung ? json_null() : json_string(counters->options.algorithms[0]->name)) &&
         put(object, "passes", passes) && put(object, "not_counted", uncounted) &&
+        put(object, "not_counted_kernels", json_integer(counters->n_uncounted)) &&
         put(object, "agrees",
-            counters->within >= 0 ? json_boolean(counters_agree(counters)) : json_null()) &&
+            can_agree(counters) ? json_boolean(counters_agree(counters)) : json_null()) &&
         put(object, "provenance",
             json_pack("{s:s,s:s}", "version", FLASHLAB_VERSION, "command", cli_command_line()));
     if (whole) {
