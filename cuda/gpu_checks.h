@@ -92,6 +92,15 @@ enum fa_status gpu_mma_backward(const struct gpu_limits *limits, const struct fa
                                 const struct gpu_backward *tensors,
                                 const struct gpu_options *options, struct fa_error *error);
 
+/* The same of ws's. */
+void gpu_ws_backward_tiles(const struct fa_problem *problem, bool deterministic,
+                           struct gpu_tiles *tiles);
+enum fa_status gpu_ws_backward_bytes(const struct fa_problem *problem, int64_t *bytes,
+                                     struct fa_error *error);
+enum fa_status gpu_ws_backward(const struct gpu_limits *limits, const struct fa_problem *problem,
+                               const struct gpu_backward *tensors,
+                               const struct gpu_options *options, struct fa_error *error);
+
 /* peak.h's ceiling of products where they are Hopper's, in a file of its own. */
 enum fa_status gpu_wgmma_ceiling(enum fa_dtype dtype, int multiprocessors, const void *operands,
                                  float *kept, double *work, struct fa_error *error);

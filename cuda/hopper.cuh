@@ -126,6 +126,14 @@ static __device__ __forceinline__ void tile_load(uint32_t to, const CUtensorMap 
         box_load(to + 2 * ROWS * column, map, barrier, column, row, head, batch);
 }
 
+/* 16 bytes to device memory. By name, since of an ordinary store the compiler makes four. */
+static __device__ __forceinline__ void store_words(void *to, const uint32_t (&x)[4])
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x[0]), "r"(x[1]),
+                 "r"(x[2]), "r"(x[3])
+                 : "memory");
+}
+
 /* ---- one thread, and one kernel after another ------------------------------------------------ */
 
 /* True in one lane of a whole warp, "elect.sync". The assembler then knows that what follows is one
@@ -204,12 +212,14 @@ static __device__ __forceinline__ void products_commit()
 #define ACCUMULATOR_32(c, n)                                                                       \
     ACCUMULATOR_8(c, n), ACCUMULATOR_8(c, n + 1), ACCUMULATOR_8(c, n + 2), ACCUMULATOR_8(c, n + 3)
 #define ACCUMULATOR_64(c) ACCUMULATOR_32(c, 0), ACCUMULATOR_32(c, 4)
+#define ACCUMULATOR_80(c) ACCUMULATOR_64(c), ACCUMULATOR_8(c, 8), ACCUMULATOR_8(c, 9)
 #define ACCUMULATOR_96(c) ACCUMULATOR_64(c), ACCUMULATOR_32(c, 8)
 #define ACCUMULATOR_128(c) ACCUMULATOR_96(c), ACCUMULATOR_32(c, 12)
 
 #define REGISTERS_64                                                                               \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define REGISTERS_80 REGISTERS_64 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define REGISTERS_96                                                                               \
     REGISTERS_64 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, "   \
                  "%47"
@@ -262,12 +272,15 @@ static __device__ __forceinline__ void products_commit()
     }
 
 HOPPER_WAITS(64, "32")
+HOPPER_WAITS(80, "40")
 HOPPER_WAITS(96, "48")
 HOPPER_WAITS(128, "64")
 HOPPER_PRODUCTS(64, gpu_f16, "f16", "32", "33", "34", "35", "36", "37")
+HOPPER_PRODUCTS(80, gpu_f16, "f16", "40", "41", "42", "43", "44", "45")
 HOPPER_PRODUCTS(96, gpu_f16, "f16", "48", "49", "50", "51", "52", "53")
 HOPPER_PRODUCTS(128, gpu_f16, "f16", "64", "65", "66", "67", "68", "69")
 HOPPER_PRODUCTS(64, gpu_bf16, "bf16", "32", "33", "34", "35", "36", "37")
+HOPPER_PRODUCTS(80, gpu_bf16, "bf16", "40", "41", "42", "43", "44", "45")
 HOPPER_PRODUCTS(96, gpu_bf16, "bf16", "48", "49", "50", "51", "52", "53")
 HOPPER_PRODUCTS(128, gpu_bf16, "bf16", "64", "65", "66", "67", "68", "69")
 

@@ -331,13 +331,16 @@ static const struct gpu_limits ws_limits = {
     "ws", 1u << FA_F16 | 1u << FA_BF16, 128, {64, 128, 0}, false, false, false, true, true,
 };
 
-static enum fa_status ws_workspace(const struct fa_problem *problem, bool, int64_t *bytes,
+static enum fa_status ws_workspace(const struct fa_problem *problem, bool backward, int64_t *bytes,
                                    struct fa_error *error)
 {
     enum fa_status status = gpu_problem_check(&ws_limits, problem, error);
-    if (status == FA_OK)
-        *bytes = sizeof(unsigned);
-    return status;
+    if (status != FA_OK)
+        return status;
+    if (backward)
+        return gpu_ws_backward_bytes(problem, bytes, error);
+    *bytes = sizeof(unsigned);
+    return FA_OK;
 }
 
 static enum fa_status ws_forward(const struct fa_problem *problem,
@@ -353,10 +356,20 @@ static enum fa_status ws_forward(const struct fa_problem *problem,
     return plan.launch(problem, head, plan.order, options, error);
 }
 
-static void ws_tiles(const struct fa_problem *problem, bool, bool, struct gpu_tiles *tiles)
+static enum fa_status ws_backward(const struct fa_problem *problem,
+                                  const struct gpu_backward *tensors,
+                                  const struct gpu_options *options, struct fa_error *error)
+{
+    return gpu_ws_backward(&ws_limits, problem, tensors, options, error);
+}
+
+static void ws_tiles(const struct fa_problem *problem, bool backward, bool deterministic,
+                     struct gpu_tiles *tiles)
 {
     const struct ws_plan &plan = ws_plan_of(problem);
     *tiles = {plan.rows, plan.keys, 0, 0, 1};
+    if (backward)
+        gpu_ws_backward_tiles(problem, deterministic, tiles);
 }
 
 extern "C" const struct gpu_rung gpu_ws = {
@@ -365,6 +378,6 @@ extern "C" const struct gpu_rung gpu_ws = {
     "f16 bf16; d = dv = 64 or 128; causal; a scale above 0; aligned rows; Hopper",
     ws_workspace,
     ws_forward,
-    nullptr,
+    ws_backward,
     ws_tiles,
 };

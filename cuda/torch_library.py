@@ -37,7 +37,7 @@ class Error(c.Structure):
 
 
 class Tiles(c.Structure):
-    _fields_ = [(n, c.c_int64) for n in ("br", "bc", "dq_br", "dq_bc")]
+    _fields_ = [(n, c.c_int64) for n in ("br", "bc", "dq_br", "dq_bc", "parts")]
 
 
 class Rung(c.Structure):
@@ -91,8 +91,9 @@ class Library:
         self.call(self.rungs[rung].workspace_bytes, c.byref(problem), backward, c.byref(bytes_))
         return torch.empty(max(1, bytes_.value), dtype=torch.uint8, device="cuda")
 
-    def options(self, workspace):
-        return Options(torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), None, False)
+    def options(self, workspace, deterministic=False):
+        return Options(torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), None,
+                       deterministic)
 
     def forward(self, rung, q, k, v, o, lse, causal=False, workspace=None):
         p = self.problem(q, k, v, causal)
@@ -101,12 +102,13 @@ class Library:
                   c.byref(Forward(*map(tensor, (q, k, v, o, lse)))),
                   c.byref(self.options(workspace)))
 
-    def backward(self, rung, q, k, v, o, lse, d_o, dq, dk, dv, causal=False, workspace=None):
+    def backward(self, rung, q, k, v, o, lse, d_o, dq, dk, dv, causal=False, workspace=None,
+                 deterministic=False):
         p = self.problem(q, k, v, causal)
         workspace = self.workspace(rung, p, True) if workspace is None else workspace
         self.call(self.library.gpu_backward, rung.encode(), c.byref(p),
                   c.byref(Backward(*map(tensor, (q, k, v, o, lse, d_o, dq, dk, dv)))),
-                  c.byref(self.options(workspace)))
+                  c.byref(self.options(workspace, deterministic)))
 
     def has_backward(self, rung):
         return bool(self.rungs[rung].backward)

@@ -52,6 +52,8 @@ def read_options():
     parser.add_argument("--dtype", choices=DTYPES, default="f16")
     parser.add_argument("--causal", action="store_true")
     parser.add_argument("--backward", action="store_true")
+    parser.add_argument("--deterministic", action="store_true",
+                        help="our backward passes in the mode whose bits do not change")
     parser.add_argument("--tokens", type=int, default=16384)
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=30)
@@ -135,7 +137,8 @@ def make_ours(library, rung, length, options):
         q, k, v, d_o = length.sets[i]
         o, lse = outputs[i]
         if options.backward:
-            library.backward(rung, q, k, v, o, lse, d_o, *gradients, options.causal, workspace)
+            library.backward(rung, q, k, v, o, lse, d_o, *gradients, options.causal, workspace,
+                             options.deterministic)
             return gradients
         library.forward(rung, q, k, v, o, lse, options.causal, workspace)
         return [o]

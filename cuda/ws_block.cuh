@@ -241,4 +241,24 @@ template <class S> static __device__ __forceinline__ void ws_set_up(uint32_t sha
     barrier_init_done();
 }
 
+/* Four lanes share a row, and exchange words until each has 16 bytes side by side: the transpose of
+ * a 4 x 4 matrix, lane by word, by pairs and then by halves. */
+static __device__ __forceinline__ void exchange_words(uint32_t (&x)[4])
+{
+    const int lane = lane_of() % 4;
+    uint32_t y;
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+        y = __shfl_xor_sync(~0u, lane & 1 ? x[i] : x[i + 1], 1);
+        x[i] = lane & 1 ? y : x[i];
+        x[i + 1] = lane & 1 ? x[i + 1] : y;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        y = __shfl_xor_sync(~0u, lane & 2 ? x[i] : x[i + 2], 2);
+        x[i] = lane & 2 ? y : x[i];
+        x[i + 2] = lane & 2 ? x[i + 2] : y;
+    }
+}
+
 #endif

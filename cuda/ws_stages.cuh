@@ -156,8 +156,7 @@ static __device__ __forceinline__ float reciprocal(float x)
     return y;
 }
 
-/* O and LSE. Four lanes share a row, and exchange words until each has 16 bytes side by side: the
- * transpose of a 4 x 4 matrix, lane by word, by pairs and then by halves. */
+/* O and LSE. */
 template <class T, int D>
 static __device__ __forceinline__ void ws_store(const gpu_head_problem &p, const ws_tile &tile,
                                                 int row, const float (&m)[2], const float (&l)[2],
@@ -174,27 +173,13 @@ static __device__ __forceinline__ void ws_store(const gpu_head_problem &p, const
         const bool here = row + 8 * r < p.nq;
 #pragma unroll
         for (int n = 0; n < D / 8; n += 4) {
-            uint32_t x[4], y;
+            uint32_t x[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 x[i] = pack(o[n + i][2 * r] * share, o[n + i][2 * r + 1] * share, T());
-#pragma unroll
-            for (int i = 0; i < 4; i += 2) {
-                y = __shfl_xor_sync(~0u, lane & 1 ? x[i] : x[i + 1], 1);
-                x[i] = lane & 1 ? y : x[i];
-                x[i + 1] = lane & 1 ? x[i + 1] : y;
-            }
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                y = __shfl_xor_sync(~0u, lane & 2 ? x[i] : x[i + 2], 2);
-                x[i] = lane & 2 ? y : x[i];
-                x[i + 2] = lane & 2 ? x[i + 2] : y;
-            }
-            /* By name, since of an ordinary store the compiler makes four. */
+            exchange_words(x);
             if (here)
-                asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to + 8 * n),
-                             "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])
-                             : "memory");
+                store_words(to + 8 * n, x);
         }
         if (lse && lane == 0 && here)
             lse[8 * r * p.lse.stride[2]] = l[r] == 0 ? -INFINITY : m[r] * p.scale + __logf(l[r]);

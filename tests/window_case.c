@@ -162,22 +162,15 @@ void window_signal(int which)
     kill(window, which);
 }
 
-/* Prints what the window said before it ended otherwise than it should. True if that is Xlib's word
- * that a window had gone already: without a window manager a request may come after the window has
- * closed, once in some fifty times, and Xlib ends the program. It has saved by then, and what it
- * saved is looked at by the tests. */
-static bool print_log(void)
+/* Prints what the window said before it ended otherwise than it should. */
+static void print_log(void)
 {
     char line[512];
-    bool gone = false;
     FILE *log = fopen(program_path("window.log"), "r");
-    while (log && fgets(line, sizeof line, log)) {
+    while (log && fgets(line, sizeof line, log))
         print_error("window: %s", line);
-        gone = gone || strstr(line, "X Error of failed request:  BadWindow");
-    }
     if (log)
         fclose(log);
-    return gone;
 }
 
 int window_wait_for_end(void)
@@ -186,8 +179,8 @@ int window_wait_for_end(void)
     for (int i = 0; i < PATIENCE; i++) {
         if (waitpid(window, &status, WNOHANG) == window) {
             window = 0;
-            if (status != 0 && print_log() && WIFEXITED(status) && WEXITSTATUS(status) == 1)
-                return 0;
+            if (status != 0)
+                print_log();
             return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
         }
         window_nap();

@@ -159,6 +159,8 @@ void view_fonts_close(struct view_fonts *fonts)
 
 enum {
     FRAME_MS = 16,      /* between two pictures at least */
+    NAP_LEAST_MS = 4,   /* between two looks for an event */
+    NAP_MOST_MS = 48,
     TICK_MOST_MS = 250, /* a longer pause (a stopped process, a moved window) skips no events */
     SLEEP_MS = 60 * 1000
 };
@@ -509,13 +511,32 @@ static int rest_of(const struct window *window, bool idle, uint64_t now)
     return (int)rest;
 }
 
+/*
+ * Waits at most so long for an event. SDL_WaitEventTimeout is not called: on X11 it answers what
+ * ends its wait by sending the window a message through a second connection, which nobody can wait
+ * for. After the key that closes the window the server may come to that message when the window
+ * has gone, and Xlib then ends the program with status 1. So events are looked for, less often the
+ * longer none has come.
+ */
+static bool await_event(SDL_Event *event, int most_milliseconds)
+{
+    uint64_t start = SDL_GetTicks64(), most = (uint64_t)most_milliseconds, spent;
+    while (!SDL_PollEvent(event)) {
+        if ((spent = SDL_GetTicks64() - start) >= most)
+            return false;
+        uint64_t nap = spent / 16 > NAP_LEAST_MS ? spent / 16 : NAP_LEAST_MS;
+        nap = nap < NAP_MOST_MS ? nap : NAP_MOST_MS;
+        SDL_Delay((Uint32)(nap < most - spent ? nap : most - spent));
+    }
+    return true;
+}
+
 /* One turn: events, time, a picture if anything changed. False: the window is to be closed. */
 static bool turn(struct window *window)
 {
     SDL_Event event;
     bool idle = view_state_idle(window->state);
-    int rest = rest_of(window, idle, SDL_GetTicks64());
-    bool any = rest > 0 ? SDL_WaitEventTimeout(&event, rest) : SDL_PollEvent(&event);
+    bool any = await_event(&event, rest_of(window, idle, SDL_GetTicks64()));
     if (idle)
         window->ticked = SDL_GetTicks64(); /* time that nobody waited for does not count */
     for (; any; any = SDL_PollEvent(&event))
