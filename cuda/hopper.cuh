@@ -40,6 +40,27 @@ enum fa_status hopper_map(const struct hopper_tensor *tensor, CUtensorMap *map,
  * multiprocessors it has. */
 enum fa_status hopper_check(const char *rung, int *multiprocessors, struct fa_error *error);
 
+/* Launches, after GPU_PREPARE. `early`: the kernel may start when the one before in the stream says
+ * launch_next or is over, and has launch_wait where it needs what that one wrote. */
+template <class... WANTED, class... GIVEN>
+static inline enum fa_status
+hopper_launch(void (*kernel)(WANTED...), unsigned blocks, unsigned threads, size_t shared_bytes,
+              void *stream, bool early, struct fa_error *error, const GIVEN &...given)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    return gpu_cuda_status(cudaLaunchKernelEx(&config, kernel, WANTED(given)...), "a launch",
+                           error);
+}
+
 /* ---- barriers: "mbarrier" ------------------------------------------------------------------- */
 
 /* A barrier's phase ends when `arrivals` threads have arrived and all bytes that were announced
@@ -150,8 +171,13 @@ static __device__ __forceinline__ bool lane_elected()
     return elected != 0;
 }
 
-/* Until the kernel before in the stream is over, if this one was allowed to start early:
- * "griddepcontrol". */
+/* The next kernel in the stream may start early, and until the one before is over, if this one did
+ * start early: "griddepcontrol". */
+static __device__ __forceinline__ void launch_next()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 static __device__ __forceinline__ void launch_wait()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -145,15 +145,19 @@ __global__ void __launch_bounds__(ASYNC_THREADS, 2)
             async_tile<T, D>(p, q_lane, k_lane + j % 2 * 4 * TILE, v_lane + j % 2 * 4 * TILE, own,
                              j * ASYNC_KEYS, m, l, o, unit);
     }
+    /* Batch and head again: held through the loop, they would put its own values out to memory. */
+    const int to_batch = (int)(blockIdx.x / row_tiles / p.heads);
+    const int to_head = (int)(blockIdx.x / row_tiles % p.heads);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         if (__any_sync(~0u, is_wild<D>(o[h]))) {
-            repeat_rows<T, D>(&p, batch, head, own + 16 * h, 16);
+            repeat_rows<T, D>(&p, to_batch, to_head, own + 16 * h, 16);
             continue;
         }
         sum_rows(l[h]);
-        store_rows<T, D>(p, gpu_row_index(&p.o, batch, head, 0),
-                         gpu_row_index(&p.lse, batch, head, 0), own + 16 * h, m[h], l[h], o[h]);
+        store_rows<T, D>(p, gpu_row_index(&p.o, to_batch, to_head, 0),
+                         gpu_row_index(&p.lse, to_batch, to_head, 0), own + 16 * h, m[h], l[h],
+                         o[h]);
     }
 }
 

@@ -247,26 +247,13 @@ static enum fa_status ws_launch(const struct fa_problem *problem, const gpu_head
                           order == WS_COUNTER ? (unsigned *)options->workspace : nullptr};
     if (order == WS_ONE_EACH || (int)tiles < blocks)
         blocks = (int)tiles;
-    /* The kernel may start while ws_reset runs, and waits for it where it needs the counter. */
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(S::THREADS);
-    config.dynamicSmemBytes = S::BYTES;
-    config.stream = (cudaStream_t)options->stream;
-    config.attrs = &early;
-    config.numAttrs = call.next ? 1 : 0;
-    status = gpu_kernel_prepare((const void *)ws_kernel<S>, S::BYTES, error);
-    if (status == FA_OK && call.next) {
-        ws_reset<<<1, 1, 0, config.stream>>>(call.next);
-        status = gpu_cuda_status(cudaGetLastError(), "a launch", error);
-    }
-    if (status == FA_OK)
-        status = gpu_cuda_status(
-            cudaLaunchKernelEx(&config, ws_kernel<S>, call, maps[0], maps[1], maps[2]), "a launch",
-            error);
+    GPU_PREPARE(status, ws_kernel<S>, S::BYTES, error);
+    if (status == FA_OK && call.next)
+        GPU_LAUNCH(status, ws_reset, 1, 1, 0, options->stream, error, call.next);
+    if (status == FA_OK) /* while ws_reset runs, and it waits for it where it needs the counter */
+        status =
+            hopper_launch(ws_kernel<S>, (unsigned)blocks, S::THREADS, S::BYTES, gpu_stream(options),
+                          call.next, error, call, maps[0], maps[1], maps[2]);
     return status;
 }
 

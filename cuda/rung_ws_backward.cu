@@ -155,6 +155,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
     extern __shared__ uint4 ws_words[];
     const uint32_t shared =
         (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
+    launch_next();
     /* The same number in all lanes, and the compiler is to know it. */
     const int group = __shfl_sync(~0u, threadIdx.x / WARPGROUP, 0);
     const ws_keys keys = ws_keys_of<S>(call, (int)blockIdx.x);
@@ -168,7 +169,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
     __syncthreads(); /* all wait for the barriers to be set up */
     if (group == 0) {
         registers_give<S::GIVE>();
-        if (__shfl_sync(~0u, threadIdx.x / 32, 0) == 0 && keys.steps > 0)
+        if (__shfl_sync(~0u, threadIdx.x / 32, 0) == 0)
             ws_gradient_produce<S>(call, {&q, &k, &v, &d_o}, shared, keys);
     } else {
         registers_take<S::TAKE>();
@@ -304,14 +305,16 @@ static enum fa_status ws_gradient_launch(const struct fa_problem *problem,
         GPU_LAUNCH(status, (ws_stats_kernel<T, D, ROWS>), work.before, WS_HELPERS, 0, stream, error,
                    work.call);
     if (status == FA_OK && work.keys > 0)
-        GPU_LAUNCH(status, (ws_keys_kernel<S>), work.keys, S::THREADS, S::BYTES, stream, error,
-                   work.call, maps[0], maps[1], maps[2], maps[3]);
+        status =
+            hopper_launch(ws_keys_kernel<S>, work.keys, S::THREADS, S::BYTES, stream,
+                          work.before > 0, error, work.call, maps[0], maps[1], maps[2], maps[3]);
     if (status == FA_OK && !S::ADDS && work.owner > 0)
-        GPU_LAUNCH(status, (ws_queries_kernel<O>), work.owner, O::THREADS, O::BYTES, stream, error,
-                   work.call, work.call.row_tiles * ROWS, owner[0], owner[1], owner[2], owner[3]);
+        status = hopper_launch(ws_queries_kernel<O>, work.owner, O::THREADS, O::BYTES, stream,
+                               false, error, work.call, work.call.row_tiles * ROWS, owner[0],
+                               owner[1], owner[2], owner[3]);
     if (status == FA_OK && work.after > 0)
-        GPU_LAUNCH(status, (ws_dq_kernel<T, D, ROWS>), work.after, WS_HELPERS, 2 * ROWS * (D + 8),
-                   stream, error, work.call, work.dq_tiles);
+        status = hopper_launch(ws_dq_kernel<T, D, ROWS>, work.after, WS_HELPERS, 2 * ROWS * (D + 8),
+                               stream, S::ADDS && work.keys > 0, error, work.call, work.dq_tiles);
     return status;
 }
 
@@ -322,17 +325,17 @@ typedef enum fa_status ws_gradient_launcher(const struct fa_problem *, const gpu
 struct ws_gradient_plan {
     int64_t d;
     bool causal;
-    int64_t from;   /* fits so many keys, or more */
+    int64_t keys_from;
     int rows, keys; /* Br, Bc */
     ws_gradient_launcher *launch, *launch_deterministic;
 };
 
 template <class T, int D, int ROWS, int LAYOUT>
-static constexpr struct ws_gradient_plan ws_gradient_row(bool causal, int64_t from)
+static constexpr struct ws_gradient_plan ws_gradient_row(bool causal, int64_t keys_from)
 {
     using S = ws_gradient<T, D, ROWS, LAYOUT>;
     using N = ws_gradient<T, D, ROWS, LAYOUT | WS_NO_DQ>;
-    return {D, causal, from, ROWS, S::KEYS, ws_gradient_launch<S>, ws_gradient_launch<N>};
+    return {D, causal, keys_from, ROWS, S::KEYS, ws_gradient_launch<S>, ws_gradient_launch<N>};
 }
 
 /*
@@ -361,7 +364,7 @@ static const struct ws_gradient_plan &ws_gradient_choose(const struct fa_problem
 {
     const struct ws_gradient_plan *plan = ws_gradient_plans<T>;
     while (plan->d != problem->d || plan->causal != (problem->causal != FA_CAUSAL_NONE) ||
-           plan->from > problem->nk)
+           plan->keys_from > problem->nk)
         plan++;
     return *plan;
 }

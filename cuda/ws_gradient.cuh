@@ -142,8 +142,9 @@ static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_cal
                                  tile * S::ROWS, head, own.batch);
         numbers_load<S::ROWS>(shared + of + turn.at * 4 * S::ROWS, numbers + row, shared + full);
     };
-    if (lane_elected())
+    if (own.steps > 0 && lane_elected())
         load_keys(S::K, map.k, S::K_FULL);
+    launch_wait(); /* for LSE and delta, and who adds to dQ waits for these; or to end after it */
 #pragma unroll 1
     for (int step = 0; step < own.steps; step++) {
         if (step >= 2)

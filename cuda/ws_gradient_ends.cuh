@@ -23,6 +23,7 @@ __global__ void __launch_bounds__(WS_HELPERS)
     const int tile = (int)(blockIdx.x / BLOCKS), head = tile / call.row_tiles;
     const int inner = (int)(blockIdx.x % BLOCKS) * BLOCK_ROWS + (int)threadIdx.x / LANES;
     const int row = tile % call.row_tiles * ROWS + inner, column = threadIdx.x % LANES * 8;
+    launch_next();
     float lse = -INFINITY, delta = 0;
     if (row < p.nq) {
         const int batch = head / p.heads, own = head % p.heads;
@@ -101,6 +102,7 @@ __global__ void __launch_bounds__(WS_HELPERS)
     ws_dq_kernel(const __grid_constant__ ws_gradient_call call, int dq_tiles)
 {
     extern __shared__ uint4 ws_words[];
+    launch_wait();
     if ((int)blockIdx.x < dq_tiles) {
         ws_finish_queries<T, D, ROWS>(call, (int)blockIdx.x, reinterpret_cast<T *>(ws_words));
         return;
