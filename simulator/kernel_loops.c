@@ -128,6 +128,30 @@ static void queries_outside(struct fa_port *port)
         fa_flash2.unit(port, 0, port->at.head, i);
 }
 
+/* The same for tiles by whole boxes, of which what is stored has the rows that there are. */
+static void boxes_outside(struct fa_port *port)
+{
+    const struct fa_run *run = port->run;
+    const int64_t br = run->tiles.br, bc = run->tiles.bc;
+    static const enum fa_tensor_id stored[] = {FA_O, FA_LSE};
+    RESERVE(port, br, FA_Q, FA_O, FA_LSE);
+    RESERVE(port, bc, FA_K, FA_V);
+    for (int64_t i = 0; i < row_tiles(run); i++) {
+        const struct fa_span seen = fa_visible_key_tiles(run, i);
+        if (seen.first < seen.end)
+            fa_load(port, FA_Q, i * br, 0);
+        for (int64_t j = seen.first; j < seen.end; j++) {
+            fa_visit(port, false);
+            fa_load(port, FA_K, j * bc, 0);
+            fa_load(port, FA_V, j * bc, 0);
+        }
+        for (int t = 0; t < 2; t++) {
+            fa_tile_clip(&port->tile[stored[t]], &run->tensor[stored[t]], i * br, 0);
+            fa_store(port, stored[t], i * br, 0);
+        }
+    }
+}
+
 static void delta(struct fa_port *port)
 {
     int64_t br = port->run->tiles.br;
@@ -152,6 +176,18 @@ static void stats(struct fa_port *port)
         port->tile[FA_DELTA].rows = port->tile[FA_O].rows;
         fa_store(port, FA_LSE, i * br, 0);
         fa_store(port, FA_DELTA, i * br, 0);
+    }
+}
+
+/* And zeros for the sums of dQ. */
+static void stats_and_zeros(struct fa_port *port)
+{
+    int64_t br = port->run->tiles.br;
+    stats(port);
+    RESERVE(port, br, FA_DQ);
+    for (int64_t i = 0; i < row_tiles(port->run); i++) {
+        fa_tile_clip(&port->tile[FA_DQ], &port->run->tensor[FA_DQ], i * br, 0);
+        fa_store(port, FA_DQ, i * br, 0);
     }
 }
 
@@ -265,13 +301,15 @@ static void lazy_queries(struct fa_port *port)
     owner_of_queries(port, true);
 }
 
-/* dQ from the sum in f32 to the dtype. */
+/* dQ from the sum in f32 to the dtype, the rows that there are. */
 static void convert(struct fa_port *port)
 {
-    RESERVE(port, port->run->tiles.br, FA_DQ);
+    const int64_t br = port->run->tiles.br, nq = port->run->problem.nq;
+    RESERVE(port, br, FA_DQ);
     for (int64_t i = 0; i < row_tiles(port->run); i++) {
-        fa_load(port, FA_DQ, i * port->run->tiles.br, 0);
-        fa_store(port, FA_DQ, i * port->run->tiles.br, 0);
+        fa_load(port, FA_DQ, i * br, 0);
+        port->tile[FA_DQ].rows = least(br, nq - i * br);
+        fa_store(port, FA_DQ, i * br, 0);
     }
 }
 
@@ -283,6 +321,9 @@ static const struct sim_kernel_loops standard[] = {
 static const struct sim_kernel_loops flash1[] = {
     {.name = "attention", .loops = keys_outside, .rereads = true}};
 static const struct sim_kernel_loops flash2[] = {{.name = "attention", .loops = queries_outside}};
+#define BOXES (1u << FA_Q | 1u << FA_K | 1u << FA_V)
+static const struct sim_kernel_loops copy_engine[] = {
+    {.name = "attention", .loops = boxes_outside, .whole = BOXES}};
 static const struct sim_kernel_loops owned[] = {
     {.name = "delta", .loops = delta},
     {.name = "keys", .loops = keys, .by_group = true},
@@ -310,6 +351,25 @@ static const struct sim_kernel_loops mma_added_halves[] = {
     {.name = "dq", .loops = convert, .dq_read_wide = true},
 };
 
+#define PADDED (1u << FA_LSE | 1u << FA_DELTA | 1u << FA_DQ) /* in the workspace */
+static const struct sim_kernel_loops ws_owned[] = {
+    {.name = "stats", .loops = stats},
+    {.name = "keys", .loops = lazy_keys, .by_group = true, .whole = BOXES | 1u << FA_DO | PADDED},
+    {.name = "queries",
+     .loops = lazy_queries,
+     .takes_dq_tiles = true,
+     .whole = BOXES | 1u << FA_DO},
+};
+static const struct sim_kernel_loops ws_added[] = {
+    {.name = "stats", .loops = stats_and_zeros, .dq_written_wide = true, .whole = 1u << FA_DQ},
+    {.name = "keys",
+     .loops = adding_keys,
+     .by_group = true,
+     .dq_written_wide = true,
+     .whole = BOXES | 1u << FA_DO | PADDED},
+    {.name = "dq", .loops = convert, .dq_read_wide = true, .whole = 1u << FA_DQ},
+};
+
 const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool owns_dq, bool halves)
 {
     switch (which) {
@@ -319,8 +379,12 @@ const struct sim_kernel_loops *sim_kernel_loops_of(enum sim_walk which, bool own
         return flash1;
     case SIM_WALK_FLASH2:
         return flash2;
+    case SIM_WALK_COPY_ENGINE:
+        return copy_engine;
     case SIM_WALK_BACKWARD:
         return owns_dq ? owned : mma_added;
+    case SIM_WALK_WS_BACKWARD:
+        return owns_dq ? ws_owned : ws_added;
     default:
         if (halves)
             return owns_dq ? mma_owned_halves : mma_added_halves;

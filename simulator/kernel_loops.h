@@ -18,6 +18,7 @@ struct sim_kernel_loops {
     bool takes_dq_tiles;                /* of the tiles it takes those of dQ */
     bool dq_read_wide, dq_written_wide; /* dQ is a sum in f32 there, whatever the dtype */
     bool rereads;                       /* what it both reads and writes it wrote first */
+    unsigned whole;                     /* 1 << tensor: moved by whole boxes */
 };
 
 /* The kernels in the order of their launches: SIM_WALKED_KERNELS of them for `standard` and the

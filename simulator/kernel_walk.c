@@ -18,8 +18,12 @@ static int64_t least(int64_t a, int64_t b)
 
 enum sim_walk sim_walk_of(const char *rung, bool backward)
 {
+    if (backward && strcmp(rung, "ws") == 0)
+        return SIM_WALK_WS_BACKWARD;
     if (backward)
         return strcmp(rung, "flash2") == 0 ? SIM_WALK_BACKWARD : SIM_WALK_MMA_BACKWARD;
+    if (strcmp(rung, "wgmma") == 0 || strcmp(rung, "ws") == 0)
+        return SIM_WALK_COPY_ENGINE;
     if (strcmp(rung, "standard") == 0)
         return SIM_WALK_STANDARD;
     return strcmp(rung, "flash1") == 0 ? SIM_WALK_FLASH1 : SIM_WALK_FLASH2;
@@ -119,6 +123,17 @@ static enum fa_status check(const struct fa_problem *p, const struct sim_walk_ti
     return FA_OK;
 }
 
+/* The tensors that are moved by whole boxes get the rows that their last tile lacks. */
+static void make_whole(struct fa_run *run, unsigned whole)
+{
+    for (int t = 0; t < FA_HBM_TENSORS; t++) {
+        int64_t side = t == FA_K || t == FA_V ? run->tiles.bc : run->tiles.br;
+        int64_t *rows = &run->tensor[t].shape[2];
+        if (whole & 1u << t)
+            *rows = fa_tile_count(*rows, side) * side;
+    }
+}
+
 /* Heads differ in nothing that is counted, so one of them, or one group, stands for all. */
 static enum fa_status walk_kernel(const struct sim_kernel_loops *kernel, const struct fa_run *run,
                                   const struct sim_walk_tiles *tiles,
@@ -130,6 +145,7 @@ static enum fa_status walk_kernel(const struct sim_kernel_loops *kernel, const s
     int64_t times = p->batch * (kernel->by_group ? p->kv_heads : p->heads);
     own.tiles.br = kernel->takes_dq_tiles ? tiles->dq_br : tiles->br;
     own.tiles.bc = kernel->takes_dq_tiles ? tiles->dq_bc : tiles->bc;
+    make_whole(&own, kernel->whole);
     sim_memory_open(&memory, &own, SIM_COUNT_ONLY, 0, NULL);
     if (times > 0)
         kernel->loops(&memory.port);

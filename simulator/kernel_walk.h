@@ -4,7 +4,9 @@
  * (Q outside, forward) that algorithm is executed; the others are written down here once more, as
  * loads and stores alone.
  *
- * Counted is what crosses between L2 and the multiprocessors, true sizes, each head by itself.
+ * Counted is what crosses between L2 and the multiprocessors, each head by itself. Sizes are true,
+ * but the copy engine's: of its boxes the rows that the tensor lacks cross as zeros, and the
+ * counters of a GPU count them.
  * Statistics that a block asks for again while it holds their row tile (LSE and delta in the kernel
  * that owns dQ) count once.
  * Units: elements in the counters, bytes where the name says so; all heads of the batch.
@@ -19,11 +21,13 @@ extern "C" {
 #endif
 
 enum sim_walk {
-    SIM_WALK_STANDARD,    /* scores, softmax, product: S and P in HBM */
-    SIM_WALK_FLASH1,      /* K and V outside, O, l and m in HBM */
-    SIM_WALK_FLASH2,      /* Q outside */
-    SIM_WALK_BACKWARD,    /* delta; dK and dV by the keys' owner; dQ by its own */
-    SIM_WALK_MMA_BACKWARD /* LSE and delta; dK and dV by the keys' owner, which adds to dQ; dQ */
+    SIM_WALK_STANDARD,     /* scores, softmax, product: S and P in HBM */
+    SIM_WALK_FLASH1,       /* K and V outside, O, l and m in HBM */
+    SIM_WALK_FLASH2,       /* Q outside */
+    SIM_WALK_COPY_ENGINE,  /* Q outside; Q, K and V come by whole boxes */
+    SIM_WALK_BACKWARD,     /* delta; dK and dV by the keys' owner; dQ by its own */
+    SIM_WALK_MMA_BACKWARD, /* LSE and delta; dK and dV by the keys' owner, which adds to dQ; dQ */
+    SIM_WALK_WS_BACKWARD /* the same by whole boxes; the first kernel also clears the sums of dQ */
 };
 
 /* The kernels of the rung of that name. */
@@ -32,7 +36,7 @@ enum sim_walk sim_walk_of(const char *rung, bool backward);
 /*
  * As struct gpu_tiles has them: br queries by bc keys; dq_br and dq_bc of the kernel that owns dQ,
  * 0 where the owner of the keys adds to sums of dQ instead, in f32, at each tile it visits. With
- * an owner of dQ, SIM_WALK_MMA_BACKWARD adds nothing; without one, SIM_WALK_BACKWARD is that.
+ * an owner of dQ, the other two backward walks add nothing; without one, SIM_WALK_BACKWARD is MMA's.
  */
 struct sim_walk_tiles {
     int64_t br, bc, dq_br, dq_bc;

@@ -281,6 +281,72 @@ static void halves(void **state)
                      FA_BAD_ARGUMENT);
 }
 
+/* Pairs of tiles that meet, and of each side the tiles that meet any. */
+struct meetings {
+    uint64_t pairs, rows, keys;
+};
+
+static struct meetings meetings_of(const struct fa_problem *p, int64_t br, int64_t bc)
+{
+    struct meetings m = {0, 0, 0};
+    for (int64_t r = 0; r < p->nq; r += br) {
+        m.rows += visits(p, r, br, 0, p->nk);
+        for (int64_t k = 0; k < p->nk; k += bc)
+            m.pairs += visits(p, r, br, k, bc);
+    }
+    for (int64_t k = 0; k < p->nk; k += bc)
+        m.keys += visits(p, 0, p->nq, k, bc);
+    return m;
+}
+
+/* The copy engine's boxes, and the workspace's tiles, have the rows that a last tile lacks; what
+ * goes to the outputs has not. */
+static void compare_boxes(const struct fa_problem *p, int64_t br, int64_t bc)
+{
+    const uint64_t heads = (uint64_t)(p->batch * p->heads), d = (uint64_t)p->d;
+    const uint64_t groups = (uint64_t)(p->batch * p->kv_heads), nq = (uint64_t)p->nq;
+    const uint64_t whole = (uint64_t)((p->nq + br - 1) / br * br), nk = (uint64_t)p->nk;
+    const struct sim_walk_tiles added = {br, bc, 0, 0, 1}, owned = {br, bc, bc, br, 1};
+    struct meetings m = meetings_of(p, br, bc), turned = meetings_of(p, bc, br);
+    uint64_t rows = (uint64_t)br, keys = (uint64_t)bc;
+    struct sim_kernel_walk walk = walk_of(SIM_WALK_COPY_ENGINE, p, added);
+    assert_int_equal(read_by(&walk, 0), heads * (m.rows * rows * d + m.pairs * keys * 2 * d));
+    assert_int_equal(written_by(&walk, 0), heads * nq * (d + 1));
+    walk = walk_of(SIM_WALK_WS_BACKWARD, p, added);
+    assert_int_equal(read_by(&walk, 0), heads * nq * (2 * d + 1));
+    assert_int_equal(walk.kernel[0].write_bytes, heads * (2 * nq + whole * d) * 4);
+    assert_int_equal(read_by(&walk, 1),
+                     groups * m.keys * keys * 2 * d + heads * m.pairs * rows * (2 * d + 2));
+    assert_int_equal(walk.kernel[1].write_bytes,
+                     groups * nk * 2 * d * 2 + heads * m.pairs * rows * d * 4);
+    assert_int_equal(walk.kernel[2].read_bytes, heads * whole * d * 4);
+    assert_int_equal(walk.kernel[2].write_bytes, heads * nq * d * 2);
+    walk = walk_of(SIM_WALK_WS_BACKWARD, p, owned);
+    assert_int_equal(walk.kernel[1].counters.write[FA_DQ], 0);
+    assert_int_equal(read_by(&walk, 2),
+                     heads * (turned.rows * keys * 2 * d + 2 * nq + turned.pairs * rows * 2 * d));
+    assert_int_equal(written_by(&walk, 2), heads * nq * d);
+}
+
+static void boxes_are_whole(void **state)
+{
+    (void)state;
+    static const int64_t sides[][4] = {
+        {65, 65, 16, 16}, {130, 50, 32, 16}, {50, 130, 16, 48}, {7, 40, 64, 8}, {64, 32, 16, 16}};
+    for (size_t s = 0; s < sizeof sides / sizeof *sides; s++)
+        for (int mask = 0; mask < 3; mask++) {
+            struct fa_problem p = fa_problem_make(sides[s][0], sides[s][1], 8);
+            p.batch = 2;
+            p.heads = 6;
+            p.kv_heads = 3;
+            p.dtype = FA_F16;
+            p.causal = mask == 1   ? FA_CAUSAL_BOTTOM_RIGHT
+                       : mask == 2 ? FA_CAUSAL_TOP_LEFT
+                                   : FA_CAUSAL_NONE;
+            compare_boxes(&p, sides[s][2], sides[s][3]);
+        }
+}
+
 static void kernels_by_name(void **state)
 {
     (void)state;
@@ -289,6 +355,9 @@ static void kernels_by_name(void **state)
     assert_int_equal(sim_walk_of("async", false), SIM_WALK_FLASH2);
     assert_int_equal(sim_walk_of("flash2", true), SIM_WALK_BACKWARD);
     assert_int_equal(sim_walk_of("mma", true), SIM_WALK_MMA_BACKWARD);
+    assert_int_equal(sim_walk_of("wgmma", false), SIM_WALK_COPY_ENGINE);
+    assert_int_equal(sim_walk_of("ws", false), SIM_WALK_COPY_ENGINE);
+    assert_int_equal(sim_walk_of("ws", true), SIM_WALK_WS_BACKWARD);
 }
 
 static void nothing_to_count(void **state)
@@ -297,7 +366,7 @@ static void nothing_to_count(void **state)
     static const int64_t sides[][3] = {{0, 5, 2}, {5, 0, 2}, {5, 5, 0}, {0, 0, 0}};
     const struct sim_walk_tiles tiles = {64, 64, 64, 64, 1};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++)
-        for (int which = SIM_WALK_STANDARD; which <= SIM_WALK_MMA_BACKWARD; which++) {
+        for (int which = SIM_WALK_STANDARD; which <= SIM_WALK_WS_BACKWARD; which++) {
             struct fa_problem p = fa_problem_make(sides[s][0], sides[s][1], 4);
             p.heads = p.kv_heads = sides[s][2];
             const struct sim_kernel_walk walk = walk_of((enum sim_walk)which, &p, tiles);
@@ -344,6 +413,7 @@ int main(void)
         cmocka_unit_test(masked_as_brute_force),
         cmocka_unit_test(unseen_keys),
         cmocka_unit_test(halves),
+        cmocka_unit_test(boxes_are_whole),
         cmocka_unit_test(kernels_by_name),
         cmocka_unit_test(nothing_to_count),
         cmocka_unit_test(refusals),
