@@ -4,6 +4,9 @@
  */
 #include "cuda/peak.h"
 
+/* Nothing here looks at what it is given. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* C has no empty arrays; the count is what callers walk by. */
 const struct gpu_rung *const gpu_rungs[] = {NULL};
 const int gpu_rung_count = 0;
@@ -17,7 +20,6 @@ static enum fa_status absent(struct fa_error *error)
 
 const struct gpu_rung *gpu_rung_find(const char *name)
 {
-    (void)name;
     return NULL;
 }
 
@@ -25,10 +27,6 @@ enum fa_status gpu_forward(const char *rung, const struct fa_problem *problem,
                            const struct gpu_forward *tensors, const struct gpu_options *options,
                            struct fa_error *error)
 {
-    (void)rung;
-    (void)problem;
-    (void)tensors;
-    (void)options;
     return absent(error);
 }
 
@@ -36,22 +34,16 @@ enum fa_status gpu_backward(const char *rung, const struct fa_problem *problem,
                             const struct gpu_backward *tensors, const struct gpu_options *options,
                             struct fa_error *error)
 {
-    (void)rung;
-    (void)problem;
-    (void)tensors;
-    (void)options;
     return absent(error);
 }
 
 enum fa_status gpu_device_find(struct gpu_device *device, struct fa_error *error)
 {
-    (void)device;
     return absent(error);
 }
 
 enum fa_status gpu_device_check(const struct gpu_device *device, struct fa_error *error)
 {
-    (void)device;
     return absent(error);
 }
 
@@ -62,38 +54,26 @@ const char *gpu_built_architectures(void)
 
 enum fa_status gpu_memory_take(size_t bytes, void **memory, struct fa_error *error)
 {
-    (void)bytes;
-    (void)memory;
     return absent(error);
 }
 
 void gpu_memory_free(void *memory)
 {
-    (void)memory;
 }
 
 enum fa_status gpu_memory_fill(void *memory, unsigned char byte, size_t bytes,
                                struct fa_error *error)
 {
-    (void)memory;
-    (void)byte;
-    (void)bytes;
     return absent(error);
 }
 
 enum fa_status gpu_memory_upload(void *to, const void *from, size_t bytes, struct fa_error *error)
 {
-    (void)to;
-    (void)from;
-    (void)bytes;
     return absent(error);
 }
 
 enum fa_status gpu_memory_download(void *to, const void *from, size_t bytes, struct fa_error *error)
 {
-    (void)to;
-    (void)from;
-    (void)bytes;
     return absent(error);
 }
 
@@ -104,44 +84,35 @@ enum fa_status gpu_wait(struct fa_error *error)
 
 enum fa_status gpu_timer_make(struct gpu_timer *timer, struct fa_error *error)
 {
-    (void)timer;
     return absent(error);
 }
 
 void gpu_timer_free(struct gpu_timer *timer)
 {
-    (void)timer;
 }
 
 enum fa_status gpu_timer_start(struct gpu_timer *timer, struct fa_error *error)
 {
-    (void)timer;
     return absent(error);
 }
 
 enum fa_status gpu_timer_stop(struct gpu_timer *timer, double *milliseconds, struct fa_error *error)
 {
-    (void)timer;
-    (void)milliseconds;
     return absent(error);
 }
 
 const char *gpu_ceiling_name(enum gpu_ceiling which)
 {
-    (void)which;
     return "none";
 }
 
 const char *gpu_ceiling_words(enum gpu_ceiling which, const struct gpu_device *device)
 {
-    (void)which;
-    (void)device;
     return "none";
 }
 
 int64_t gpu_ceiling_bytes(const struct gpu_device *device)
 {
-    (void)device;
     return 0;
 }
 
@@ -149,26 +120,16 @@ enum fa_status gpu_ceiling_launch(enum gpu_ceiling which, enum fa_dtype dtype,
                                   const struct gpu_device *device, void *scratch, double *work,
                                   struct fa_error *error)
 {
-    (void)which;
-    (void)dtype;
-    (void)device;
-    (void)scratch;
-    (void)work;
     return absent(error);
 }
 
 enum fa_status gpu_clock_start(void *counts, double wait_ms, double measure_ms,
                                struct fa_error *error)
 {
-    (void)counts;
-    (void)wait_ms;
-    (void)measure_ms;
     return absent(error);
 }
 
 enum fa_status gpu_clock_read(const void *counts, double *gigahertz, struct fa_error *error)
 {
-    (void)counts;
-    (void)gigahertz;
     return absent(error);
 }

@@ -54,6 +54,24 @@ enum fa_status sim_new_file_write(const struct sim_new_file *target,
     return status;
 }
 
+void sim_gnuplot_write_quoted(FILE *file, const char *text)
+{
+    putc('\'', file);
+    for (; *text; text++) {
+        if (*text == '\'')
+            putc('\'', file);
+        putc((unsigned char)*text < ' ' ? '?' : *text, file);
+    }
+    putc('\'', file);
+}
+
+void sim_gnuplot_write_comment(FILE *file, const char *text)
+{
+    for (; *text; text++)
+        putc((unsigned char)*text < ' ' ? '?' : *text, file);
+    putc('\n', file);
+}
+
 /* 'text' for gnuplot, at *to, which moves on. False if it does not fit. */
 static bool append_quoted(char **to, const char *end, const char *text)
 {

@@ -1,6 +1,6 @@
 /*
- * Pictures drawn by gnuplot from a script, and files that appear whole or not at all. What plot.c
- * and paper_files.c share.
+ * Pictures drawn by gnuplot from a script, and files that appear whole or not at all. What the
+ * figures (plot.h) and paper_files.c share.
  */
 #ifndef SIM_GNUPLOT_H
 #define SIM_GNUPLOT_H
@@ -30,6 +30,11 @@ enum fa_status sim_new_file_write(const struct sim_new_file *target,
                                   enum fa_status (*print)(FILE *file, const void *context,
                                                           struct fa_error *error),
                                   const void *context, struct fa_error *error);
+
+/* Text of a script, in which control characters become question marks: in single quotes, where
+ * gnuplot looks at nothing but the quote; and the end of a line that is a comment. */
+void sim_gnuplot_write_quoted(FILE *file, const char *text);
+void sim_gnuplot_write_comment(FILE *file, const char *text);
 
 /* A gnuplot variable that is set to a text before the script is read. */
 struct sim_gnuplot_setting {

@@ -8,6 +8,7 @@
 #ifndef SIM_PLOT_H
 #define SIM_PLOT_H
 
+#include "simulator/gnuplot.h"
 #include "simulator/sweep.h"
 
 #ifdef __cplusplus
@@ -27,11 +28,37 @@ enum fa_status sim_plot_check(const struct sim_sweep *sweep, enum sim_sweep_key 
 /* FA_MISSING_PART if no program of the name gnuplot is in the PATH. */
 enum fa_status sim_plot_find_gnuplot(struct fa_error *error);
 
+/* The files of a figure beside each other, and the name that they share, without the folder. */
+struct sim_plot_files {
+    enum sim_picture format;
+    char stem[SIM_PATH_BYTES];
+    struct sim_new_file picture, csv, script;
+};
+
+/* Names them after the picture's path. Errors: those of sim_plot_format; FA_IO if it is too long. */
+enum fa_status sim_plot_files_name(struct sim_plot_files *files, const char *path,
+                                   struct fa_error *error);
+
+/* What prints a figure's points and its script, each from `context`. */
+struct sim_plot_printer {
+    enum fa_status (*csv)(FILE *file, const void *context, struct fa_error *error);
+    enum fa_status (*script)(FILE *file, const void *context, struct fa_error *error);
+    const void *context;
+};
+
+/* Each appears whole or not at all; without gnuplot the CSV and the script are written all the
+ * same. Errors: the printer's, and those of sim_new_file_write and sim_gnuplot_draw. */
+enum fa_status sim_plot_files_write(const struct sim_plot_files *files,
+                                    const struct sim_plot_printer *printer, struct fa_error *error);
+
+/* What a figure's script begins with: where the points and the picture are unless sim_gnuplot_draw
+ * says otherwise, the format's terminal, and in `big`, `small` and `marker` its sizes. */
+void sim_plot_write_settings(FILE *file, const char *stem);
+
 /*
- * Writes name.svg or name.png (path), name.csv and name.gp for a sweep that has run. Each appears
- * whole or not at all; without gnuplot the CSV and the script are written all the same.
- * Errors: those of sim_plot_format and sim_plot_check; FA_BAD_ARGUMENT if no point was counted;
- * FA_IO (also what gnuplot said), FA_MISSING_PART, FA_NO_MEMORY.
+ * Writes name.svg or name.png (path), name.csv and name.gp for a sweep that has run. Errors: those
+ * of sim_plot_files_name, sim_plot_files_write and sim_plot_check; FA_BAD_ARGUMENT if no point was
+ * counted; FA_NO_MEMORY.
  */
 enum fa_status sim_plot_write(const struct sim_sweep *sweep,
                               const struct sim_provenance *provenance, const char *path,

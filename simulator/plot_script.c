@@ -38,52 +38,15 @@ static int style_of(int algorithm)
     return 0;
 }
 
-/* Text in single quotes, in which gnuplot looks at nothing but the quote. */
-static void write_quoted(FILE *file, const char *text)
-{
-    putc('\'', file);
-    for (; *text; text++) {
-        if (*text == '\'')
-            putc('\'', file);
-        putc((unsigned char)*text < ' ' ? '?' : *text, file);
-    }
-    putc('\'', file);
-}
-
-static void write_comment(FILE *file, const char *text)
-{
-    for (; *text; text++)
-        putc((unsigned char)*text < ' ' ? '?' : *text, file);
-    putc('\n', file);
-}
-
 static void write_head(FILE *file, const struct sim_provenance *provenance, const char *stem)
 {
     fprintf(file, "# Counted IO against the bound, by flashlab %s. Made by:\n#   ",
             provenance->version);
-    write_comment(file, provenance->command);
+    sim_gnuplot_write_comment(file, provenance->command);
     fputs("# To draw it again, in this folder:  gnuplot THIS_FILE  (or, for the other format,\n"
-          "#   gnuplot -e \"format='png'\" THIS_FILE)\n"
-          "stem = ",
+          "#   gnuplot -e \"format='png'\" THIS_FILE)\n",
           file);
-    write_quoted(file, stem);
-    fputs("\nif (!exists(\"format\")) format = 'svg'\n"
-          "if (!exists(\"picture\")) picture = stem.'.'.format\n"
-          "if (!exists(\"points\")) points = stem.'.csv'\n"
-          "# The two formats measure letters and markers differently.\n"
-          "if (format eq 'png') {\n"
-          "    set terminal pngcairo size 1600,1000 font 'DejaVu Sans,19' rounded\n"
-          "    big = ',30'; small = ',16'; marker = 1.9\n"
-          "} else {\n"
-          "    set terminal svg size 1600,1000 dynamic rounded font 'sans-serif,25' \\\n"
-          "        background '#FFFFFF'\n"
-          "    big = ',39'; small = ',21'; marker = 0.75\n"
-          "}\n"
-          "set output picture\n"
-          "set encoding utf8\n"
-          "set datafile separator comma\n"
-          "set datafile missing NaN\n",
-          file);
+    sim_plot_write_settings(file, stem);
 }
 
 static const char *x_column(enum sim_sweep_key key)
@@ -231,7 +194,7 @@ static void write_labels(FILE *file, const struct sim_figure *figure)
                 "set arrow from graph 1.006,%.4f to graph 1.026,%.4f nohead lw 1.5 lc rgb '%s'\n",
                 label->line, label->text, colour);
         fputs("set label ", file);
-        write_quoted(file, words);
+        sim_gnuplot_write_quoted(file, words);
         fprintf(file, " at graph 1.032,%.4f left noenhanced tc rgb '%s'\n", label->text, colour);
     }
 }

@@ -71,6 +71,9 @@ void sim_report_text(FILE *file, const struct sim_report *report);
  * what recomputing S and P costs and saves. */
 void sim_report_table(FILE *file, const struct sim_report *reports, int n);
 
+/* The line `Problem` of a report as far as the dtype, without its end. */
+void sim_report_sizes(FILE *file, const struct fa_problem *problem);
+
 /* Whether all that was checked is within its budget; true where nothing was. */
 bool sim_report_passed(const struct sim_report *report);
 

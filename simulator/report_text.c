@@ -100,10 +100,8 @@ static void print_dropout(FILE *file, const struct fa_problem *problem)
         fprintf(file, "seed %" PRIu64, problem->dropout_seed);
 }
 
-void sim_print_problem(FILE *file, const struct sim_report *report)
+void sim_report_sizes(FILE *file, const struct fa_problem *p)
 {
-    const struct sim_result *result = &report->result;
-    const struct fa_problem *p = &result->problem;
     fprintf(file, "Problem    batch %" PRId64 ", heads %" PRId64, p->batch, p->heads);
     if (p->kv_heads != p->heads)
         fprintf(file, ", K/V heads %" PRId64, p->kv_heads);
@@ -114,7 +112,15 @@ void sim_print_problem(FILE *file, const struct sim_report *report)
     fprintf(file, ", d %" PRId64, p->d);
     if (p->dv != p->d)
         fprintf(file, ", dv %" PRId64, p->dv);
-    fprintf(file, ", %s, scale %.6g\nMask       ", fa_dtype_name(p->dtype), p->scale);
+    fprintf(file, ", %s", fa_dtype_name(p->dtype));
+}
+
+void sim_print_problem(FILE *file, const struct sim_report *report)
+{
+    const struct sim_result *result = &report->result;
+    const struct fa_problem *p = &result->problem;
+    sim_report_sizes(file, p);
+    fprintf(file, ", scale %.6g\nMask       ", p->scale);
     print_mask(file, report);
     if (p->dropout_p > 0)
         print_dropout(file, p);

@@ -9,9 +9,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Runs one input: returns 0, and aborts if the code under test breaks its contract. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+/* How a target says that the contract is broken. */
+static inline void fuzz_expect(int condition)
+{
+    if (!condition)
+        abort();
+}
 
 /* Writes valid input number `index` to data[capacity] and returns its bytes; 0 past the last one.
  * Optional: fuzz_main.c has a weak one without inputs. libFuzzer takes its own corpus instead. */

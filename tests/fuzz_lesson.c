@@ -16,17 +16,11 @@ static const char front[] =
     "---\nlesson: 3\ntitle: T\ncard: C?\nchapter: The idea\nminutes: 5\nlevel: 1\n"
     "scenario: --n 4\nbeliefs: B.\nknow: K.\nterms: {tile: t, trip: u}\n---\n";
 
-static void expect(int condition)
-{
-    if (!condition)
-        abort();
-}
-
 static void check_error(const struct fa_error *error)
 {
-    expect(error->text[0] != '\0');
+    fuzz_expect(error->text[0] != '\0');
     for (const char *c = error->text; *c; c++)
-        expect((unsigned char)*c >= ' ' && *c != 127);
+        fuzz_expect((unsigned char)*c >= ' ' && *c != 127);
 }
 
 /* One run for all words, so that expressions are fast. */
@@ -52,12 +46,12 @@ static void check_question(const struct lesson *lesson, const struct lesson_ques
 {
     struct lesson_answers answers;
     struct fa_error error = {FA_OK, ""};
-    expect(question->id && question->text && question->why && question->expression);
-    expect(question->n_choices <= LESSON_CHOICES && question->n_hints <= LESSON_HINTS);
+    fuzz_expect(question->id && question->text && question->why && question->expression);
+    fuzz_expect(question->n_choices <= LESSON_CHOICES && question->n_hints <= LESSON_HINTS);
     for (int c = 0; c < question->n_choices; c++)
-        expect(question->choice[c].expression != NULL);
+        fuzz_expect(question->choice[c].expression != NULL);
     if (lesson_answers_of(lesson, question, words, &runner, &answers, &error) == FA_OK)
-        expect(isfinite(answers.right));
+        fuzz_expect(isfinite(answers.right));
     else
         check_error(&error);
 }
@@ -67,10 +61,11 @@ static void check_step(const struct lesson *lesson, const struct lesson_step *st
     char joined[LESSON_WORDS];
     const char *text;
     int line;
-    expect(step->title && step->n_words <= LESSON_STEP_WORDS && step->n_blocks <= LESSON_BLOCKS);
-    expect(step->show.scenario && step->show.at && step->show.stage && step->show.panel);
+    fuzz_expect(step->title && step->n_words <= LESSON_STEP_WORDS &&
+                step->n_blocks <= LESSON_BLOCKS);
+    fuzz_expect(step->show.scenario && step->show.at && step->show.stage && step->show.panel);
     for (int i = 0; lesson_step_text(step, i, &text, &line); i++)
-        expect(!text || line > 0);
+        fuzz_expect(!text || line > 0);
     if (step->question)
         check_question(lesson, step->question, step->show.scenario);
     if (step->breaks && step->breaks->run) /* past their sizes the two may be refused */
@@ -84,16 +79,16 @@ static void parse(const char *bytes, size_t n_bytes)
     struct lesson *lesson = (struct lesson *)&error;
     enum fa_status status = lesson_parse("input", bytes, n_bytes, &lesson, &error);
     if (status != FA_OK) {
-        expect(lesson == (struct lesson *)&error && error.status == status);
-        expect(status == FA_BAD_FILE || status == FA_NO_MEMORY);
-        expect(strncmp(error.text, "input:", 6) == 0 && error.text[6] >= '1' &&
-               error.text[6] <= '9');
+        fuzz_expect(lesson == (struct lesson *)&error && error.status == status);
+        fuzz_expect(status == FA_BAD_FILE || status == FA_NO_MEMORY);
+        fuzz_expect(strncmp(error.text, "input:", 6) == 0 && error.text[6] >= '1' &&
+                    error.text[6] <= '9');
         check_error(&error);
         return;
     }
-    expect(lesson->n_steps >= 1 && lesson->n_steps <= LESSON_STEPS && lesson->title &&
-           lesson->card);
-    expect(lesson->n_questions <= LESSON_QUESTIONS && lesson->n_terms <= LESSON_TERMS);
+    fuzz_expect(lesson->n_steps >= 1 && lesson->n_steps <= LESSON_STEPS && lesson->title &&
+                lesson->card);
+    fuzz_expect(lesson->n_questions <= LESSON_QUESTIONS && lesson->n_terms <= LESSON_TERMS);
     for (int s = 0; s < lesson->n_steps; s++)
         check_step(lesson, &lesson->step[s]);
     if (lesson->recall)
@@ -107,11 +102,11 @@ static void evaluate(const char *text)
     double value = NAN;
     bool fine = lesson_expression_check(text, &error) == FA_OK;
     if (!fine)
-        expect(error.status == FA_BAD_ARGUMENT);
+        fuzz_expect(error.status == FA_BAD_ARGUMENT);
     if (lesson_evaluate(text, "--n 4", &runner, &value, &error) == FA_OK)
-        expect(fine && isfinite(value));
+        fuzz_expect(fine && isfinite(value));
     else
-        expect(isnan(value) && error.text[0] != '\0');
+        fuzz_expect(isnan(value) && error.text[0] != '\0');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
@@ -119,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     bool rest = n_bytes > 0 && data[0] == '#', expression = n_bytes > 0 && data[0] == '=';
     size_t before = rest ? strlen(front) : 0, skipped = rest || expression;
     char *whole = malloc(before + n_bytes - skipped + 1);
-    expect(whole != NULL);
+    fuzz_expect(whole != NULL);
     memcpy(whole, front, before);
     if (n_bytes > skipped)
         memcpy(whole + before, data + skipped, n_bytes - skipped);

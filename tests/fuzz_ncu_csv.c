@@ -6,38 +6,32 @@
 #include "cuda/ncu_csv.h"
 #include "tests/fuzz.h"
 
-static void expect(int condition)
-{
-    if (!condition)
-        abort();
-}
-
 /* Every text is whole, and lies in the reader's own copy. */
 static void check_csv(const struct ncu_csv *csv, size_t n_bytes)
 {
     int metrics = 0;
     size_t letters = 0;
-    expect(csv->n_launches >= 1 && csv->n_launches <= NCU_LAUNCHES);
+    fuzz_expect(csv->n_launches >= 1 && csv->n_launches <= NCU_LAUNCHES);
     for (int l = 0; l < csv->n_launches; l++) {
         const struct ncu_launch *launch = &csv->launch[l];
-        expect(launch->first == metrics && launch->n >= 0);
+        fuzz_expect(launch->first == metrics && launch->n >= 0);
         metrics += launch->n;
         letters += strlen(launch->kernel) + strlen(launch->id) + strlen(launch->process);
     }
-    expect(metrics == csv->n_metrics && letters <= 3 * n_bytes * (size_t)csv->n_launches);
+    fuzz_expect(metrics == csv->n_metrics && letters <= 3 * n_bytes * (size_t)csv->n_launches);
     for (int m = 0; m < metrics; m++) {
         const struct ncu_metric *metric = &csv->metric[m];
         struct fa_error error = {FA_OK, ""};
         uint64_t bytes = 1;
-        expect(metric->line >= 1 && metric->column >= 1 && metric->column <= NCU_COLUMNS);
+        fuzz_expect(metric->line >= 1 && metric->column >= 1 && metric->column <= NCU_COLUMNS);
         if (ncu_csv_bytes(csv, metric, &bytes, &error) != FA_OK)
-            expect(bytes == 1 && error.status == FA_BAD_FILE && error.text[0]);
+            fuzz_expect(bytes == 1 && error.status == FA_BAD_FILE && error.text[0]);
         else
-            expect(bytes <= INT64_MAX);
+            fuzz_expect(bytes <= INT64_MAX);
     }
     for (int l = 0; l < csv->n_launches && l < 16; l++)
         if (csv->launch[l].n > 0)
-            expect(ncu_csv_find(csv, l, csv->metric[csv->launch[l].first].name) != NULL);
+            fuzz_expect(ncu_csv_find(csv, l, csv->metric[csv->launch[l].first].name) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
@@ -52,11 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         ncu_csv_free(&csv);
         return 0;
     }
-    expect(memcmp(&csv, &before, sizeof csv) == 0 && error.status == status);
-    expect(status == FA_BAD_FILE || status == FA_TOO_LARGE || status == FA_NO_MEMORY);
-    expect(strncmp(error.text, "input: ", 7) == 0);
+    fuzz_expect(memcmp(&csv, &before, sizeof csv) == 0 && error.status == status);
+    fuzz_expect(status == FA_BAD_FILE || status == FA_TOO_LARGE || status == FA_NO_MEMORY);
+    fuzz_expect(strncmp(error.text, "input: ", 7) == 0);
     for (const char *at = error.text; *at; at++)
-        expect(*at >= ' ' && *at <= '~');
+        fuzz_expect(*at >= ' ' && *at <= '~');
     return 0;
 }
 

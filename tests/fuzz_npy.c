@@ -5,40 +5,34 @@
 #include "reference/npy.h"
 #include "tests/fuzz.h"
 
-static void expect(int condition)
-{
-    if (!condition)
-        abort();
-}
-
 /* Reads each element, so that a sanitizer sees an array shorter than its shape. */
 static void check_array(const struct fa_npy *array, enum fa_dtype dtype, size_t n_bytes)
 {
     int64_t n = 1;
-    expect(array->dtype == dtype && array->data && (uintptr_t)array->data % 64 == 0);
-    expect(array->rank >= 0 && array->rank <= FA_NPY_MAX_RANK);
+    fuzz_expect(array->dtype == dtype && array->data && (uintptr_t)array->data % 64 == 0);
+    fuzz_expect(array->rank >= 0 && array->rank <= FA_NPY_MAX_RANK);
     for (int axis = 0; axis < array->rank; axis++) {
-        expect(array->shape[axis] >= 0);
+        fuzz_expect(array->shape[axis] >= 0);
         n = array->shape[axis] == 0 ? 0 : n;
     }
     for (int axis = 0; axis < array->rank && n > 0; axis++)
         n *= array->shape[axis];
-    expect(n >= 0 && (uint64_t)n < n_bytes);
+    fuzz_expect(n >= 0 && (uint64_t)n < n_bytes);
     for (int64_t i = 0; i < n; i++) {
         double value = fa_dtype_get(dtype, array->data, i);
-        expect(dtype != FA_U8 || value == 0 || value == 1);
+        fuzz_expect(dtype != FA_U8 || value == 0 || value == 1);
     }
 }
 
 static void check_refusal(const struct fa_npy *array, const struct fa_npy *before,
                           enum fa_status status, const struct fa_error *error)
 {
-    expect(memcmp(array, before, sizeof *array) == 0);
-    expect(error->status == status);
-    expect(status == FA_BAD_FILE || status == FA_TOO_LARGE || status == FA_NO_MEMORY);
-    expect(strncmp(error->text, "input: ", 7) == 0 && !strchr(error->text, '\n'));
+    fuzz_expect(memcmp(array, before, sizeof *array) == 0);
+    fuzz_expect(error->status == status);
+    fuzz_expect(status == FA_BAD_FILE || status == FA_TOO_LARGE || status == FA_NO_MEMORY);
+    fuzz_expect(strncmp(error->text, "input: ", 7) == 0 && !strchr(error->text, '\n'));
     for (const char *at = error->text; *at; at++)
-        expect(*at >= ' ' && *at <= '~');
+        fuzz_expect(*at >= ' ' && *at <= '~');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)

@@ -29,12 +29,6 @@ static const struct cli_command commands[] = {
      .groups = groups},
 };
 
-static void expect(int condition)
-{
-    if (!condition)
-        abort();
-}
-
 static int split(char *text, char **argv)
 {
     int argc = 0;
@@ -55,18 +49,18 @@ static void check_sparse(const struct cli_problem *options)
     char text[FA_BLOCK_PATTERN_TEXT], again[FA_BLOCK_PATTERN_TEXT];
     struct fa_block_pattern pattern = cli_pattern(options), reread;
     struct fa_block_mask mask;
-    expect(options->dropout_p >= 0 && options->dropout_p <= 1);
+    fuzz_expect(options->dropout_p >= 0 && options->dropout_p <= 1);
     if (!options->pattern_given)
         return;
-    expect(pattern.width >= 0 && pattern.global >= 0);
-    expect(pattern.rule != FA_BLOCKS_STRIDED || pattern.stride >= 1);
-    expect(pattern.probability >= 0 && pattern.probability <= 1);
+    fuzz_expect(pattern.width >= 0 && pattern.global >= 0);
+    fuzz_expect(pattern.rule != FA_BLOCKS_STRIDED || pattern.stride >= 1);
+    fuzz_expect(pattern.probability >= 0 && pattern.probability <= 1);
     fa_block_pattern_text(&pattern, text);
-    expect(fa_block_pattern_parse(text, &reread, NULL, NULL) == FA_OK);
-    expect(strcmp(text, fa_block_pattern_text(&reread, again)) == 0);
-    expect(fa_block_pattern_make(&pattern, 33, 70, 4, 16, &mask, NULL) == FA_OK);
+    fuzz_expect(fa_block_pattern_parse(text, &reread, NULL, NULL) == FA_OK);
+    fuzz_expect(strcmp(text, fa_block_pattern_text(&reread, again)) == 0);
+    fuzz_expect(fa_block_pattern_make(&pattern, 33, 70, 4, 16, &mask, NULL) == FA_OK);
     for (int64_t i = 0; i < mask.rows * mask.columns; i++)
-        expect(mask.visit[i] <= 1);
+        fuzz_expect(mask.visit[i] <= 1);
     fa_block_mask_free(&mask);
 }
 
@@ -74,24 +68,24 @@ static void check_problem(const struct cli_problem *options)
 {
     struct fa_problem problem;
     struct fa_error error = {FA_OK, ""};
-    expect(options->n_algorithms >= 1 && options->n_algorithms <= FA_ALGORITHMS);
-    expect(options->n >= -1 && options->nq >= -1 && options->nk >= -1 && options->batch >= -1);
-    expect(options->d == -1 || options->d >= 1);
-    expect(options->window_left >= -1 && options->window_right >= -1);
-    expect(isfinite(options->scale));
-    expect(options->tiles.policy != SIM_TILES_GIVEN ||
-           (options->tiles.br >= 1 && options->tiles.bc >= 1));
-    expect(options->seed >= 0 && options->threads != 0);
-    expect(options->pass >= SIM_FORWARD && options->pass <= SIM_BOTH);
+    fuzz_expect(options->n_algorithms >= 1 && options->n_algorithms <= FA_ALGORITHMS);
+    fuzz_expect(options->n >= -1 && options->nq >= -1 && options->nk >= -1 && options->batch >= -1);
+    fuzz_expect(options->d == -1 || options->d >= 1);
+    fuzz_expect(options->window_left >= -1 && options->window_right >= -1);
+    fuzz_expect(isfinite(options->scale));
+    fuzz_expect(options->tiles.policy != SIM_TILES_GIVEN ||
+                (options->tiles.br >= 1 && options->tiles.bc >= 1));
+    fuzz_expect(options->seed >= 0 && options->threads != 0);
+    fuzz_expect(options->pass >= SIM_FORWARD && options->pass <= SIM_BOTH);
     check_sparse(options);
     if (cli_problem_check(options, &error) != FA_OK ||
         cli_problem_make(options, &problem, &error) != FA_OK) {
-        expect(error.status != FA_OK && error.text[0] != '\0');
+        fuzz_expect(error.status != FA_OK && error.text[0] != '\0');
         return;
     }
-    expect(fa_problem_check(&problem, &error) == FA_OK);
-    expect(problem.d >= 1 && problem.dv >= 1 && problem.nq >= 0 && problem.nk >= 0);
-    expect(cli_thread_count(options) >= 1);
+    fuzz_expect(fa_problem_check(&problem, &error) == FA_OK);
+    fuzz_expect(problem.d >= 1 && problem.dv >= 1 && problem.nq >= 0 && problem.nk >= 0);
+    fuzz_expect(cli_thread_count(options) >= 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
@@ -108,17 +102,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     const struct cli_command *command = &commands[n_bytes > 0 && (data[0] & 1)];
     bool json = cli_wants_json(argc, argv); /* Before: parsing puts operands last. */
     enum fa_status status = cli_parse(command, argc, argv, &options.base, &error);
-    expect(options.base.format == CLI_JSON_FORMAT || !json || status == FA_OK);
+    fuzz_expect(options.base.format == CLI_JSON_FORMAT || !json || status == FA_OK);
     if (status != FA_OK) {
-        expect(error.status == status && error.text[0] != '\0');
+        fuzz_expect(error.status == status && error.text[0] != '\0');
         return 0;
     }
     if (options.base.help)
         return 0;
-    expect(options.base.n_operands >= command->operands_min &&
-           options.base.n_operands <= command->operands_max);
+    fuzz_expect(options.base.n_operands >= command->operands_min &&
+                options.base.n_operands <= command->operands_max);
     for (int i = 0; i < options.base.n_operands; i++)
-        expect(options.base.operands[i] >= text && options.base.operands[i] <= text + n_bytes);
+        fuzz_expect(options.base.operands[i] >= text && options.base.operands[i] <= text + n_bytes);
     check_problem(&options);
     return 0;
 }

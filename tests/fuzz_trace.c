@@ -16,12 +16,6 @@
 
 enum { CAPACITY = 1 << 16 };
 
-static void expect(int condition)
-{
-    if (!condition)
-        abort();
-}
-
 /* A saved trace of the run; returns its bytes, 0 if they are more than there is room for. */
 static size_t save_run(const struct trace_case *which, char *bytes, size_t capacity)
 {
@@ -30,12 +24,12 @@ static size_t save_run(const struct trace_case *which, char *bytes, size_t capac
     struct fa_error error;
     struct sim_trace *trace = trace_case_run(which, &result, &error);
     int file = mkstemp(path);
-    expect(trace != NULL && file >= 0);
+    fuzz_expect(trace != NULL && file >= 0);
     close(file);
-    expect(sim_trace_save(trace, path, &error) == FA_OK);
+    fuzz_expect(sim_trace_save(trace, path, &error) == FA_OK);
     sim_trace_free(trace);
     FILE *saved = fopen(path, "rb");
-    expect(saved != NULL);
+    fuzz_expect(saved != NULL);
     size_t n = fread(bytes, 1, capacity, saved);
     n = fgetc(saved) == EOF ? n : 0;
     fclose(saved);
@@ -49,13 +43,14 @@ static void check_state(const struct sim_state *state)
     for (int id = 0; id < FA_TENSORS; id++) {
         const struct sim_resident *tile = &state->on_chip[id];
         bytes += tile->bytes;
-        expect(tile->held_rows <= tile->rows && tile->held_columns <= tile->columns);
-        expect(tile->live || (tile->bytes == 0 && !tile->loaded && !tile->changed));
-        expect(tile->holds < FA_TENSORS);
+        fuzz_expect(tile->held_rows <= tile->rows && tile->held_columns <= tile->columns);
+        fuzz_expect(tile->live || (tile->bytes == 0 && !tile->loaded && !tile->changed));
+        fuzz_expect(tile->holds < FA_TENSORS);
     }
-    expect(bytes == state->sram_bytes && bytes <= state->counters.sram_peak_bytes);
-    expect(state->counters.tiles_masked <= state->counters.tiles_visited);
-    expect(state->counters.flops.matmul <= INT64_MAX && state->counters.flops.other <= INT64_MAX);
+    fuzz_expect(bytes == state->sram_bytes && bytes <= state->counters.sram_peak_bytes);
+    fuzz_expect(state->counters.tiles_masked <= state->counters.tiles_visited);
+    fuzz_expect(state->counters.flops.matmul <= INT64_MAX &&
+                state->counters.flops.other <= INT64_MAX);
 }
 
 static void check_trace(const struct sim_trace *trace)
@@ -66,7 +61,7 @@ static void check_trace(const struct sim_trace *trace)
         sim_trace_seek(trace, p, &state);
         check_state(&state);
         check_state(&folded);
-        expect(state.sram_bytes == folded.sram_bytes);
+        fuzz_expect(state.sram_bytes == folded.sram_bytes);
         if (p < sim_trace_length(trace))
             sim_state_apply(&folded, sim_trace_get_header(trace), sim_trace_event(trace, p));
     }
@@ -82,11 +77,11 @@ static void parse(const char *bytes, size_t n_bytes)
         sim_trace_free(trace);
         return;
     }
-    expect(trace == (struct sim_trace *)&error && error.status == status);
-    expect(status == FA_BAD_FILE || status == FA_NO_MEMORY);
-    expect(strncmp(error.text, "input: line ", 12) == 0);
+    fuzz_expect(trace == (struct sim_trace *)&error && error.status == status);
+    fuzz_expect(status == FA_BAD_FILE || status == FA_NO_MEMORY);
+    fuzz_expect(strncmp(error.text, "input: line ", 12) == 0);
     for (const char *at = error.text; *at; at++)
-        expect(*at >= ' ' && *at <= '~');
+        fuzz_expect(*at >= ' ' && *at <= '~');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
@@ -100,11 +95,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     int which = data[0] == '%';
     char *header = headers[which];
     if (lengths[which] == 0) {
-        expect(save_run(which ? &trace_case_backward : &trace_case_small, header, CAPACITY) > 0);
+        fuzz_expect(save_run(which ? &trace_case_backward : &trace_case_small, header, CAPACITY) >
+                    0);
         lengths[which] = (size_t)((char *)memchr(header, '\n', CAPACITY) + 1 - header);
     }
     char *whole = malloc(lengths[which] + n_bytes - 1);
-    expect(whole != NULL);
+    fuzz_expect(whole != NULL);
     memcpy(whole, header, lengths[which]);
     memcpy(whole + lengths[which], data + 1, n_bytes - 1);
     parse(whole, lengths[which] + n_bytes - 1);

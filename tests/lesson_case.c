@@ -1,5 +1,11 @@
 #include "tests/lesson_case.h"
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +32,15 @@ char *lesson_case_example(void)
     end[1] = '\0';
     memmove(text, begin, (size_t)(end + 2 - begin));
     return text;
+}
+
+struct lesson *lesson_case_read(const char *name, const char *text)
+{
+    struct lesson *lesson = NULL;
+    struct fa_error error = {FA_OK, ""};
+    if (lesson_parse(name, text, strlen(text), &lesson, &error) != FA_OK)
+        fail_msg("%s", error.text);
+    return lesson;
 }
 
 /* ---- a runner ---- */

@@ -285,6 +285,12 @@ void lesson_player_open(struct lesson_player *player, const char *const *texts, 
     player->view = player->frame->lesson;
 }
 
+void lesson_player_open_at(struct lesson_player *player, int step)
+{
+    lesson_player_open(player, lesson_player_shelf, 1280, 720, false);
+    lesson_player_go(player, 40, step);
+}
+
 void lesson_player_close(struct lesson_player *player)
 {
     view_state_close(player->state);
@@ -365,4 +371,9 @@ void lesson_player_change(struct lesson_player *player, const char *option, cons
         return;
     }
     fail_msg("no chip %s", option);
+}
+
+bool lesson_player_says(struct lesson_player *player, const char *words)
+{
+    return view_case_text(view_state_draw(player->state), words) != NULL;
 }

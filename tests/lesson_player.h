@@ -28,6 +28,8 @@ extern const char *const lesson_player_shelf[];
  * read. */
 void lesson_player_open(struct lesson_player *player, const char *const *texts, float width,
                         float height, bool present);
+/* Lesson 40 of lesson_player_shelf at its step, in 1280 x 720. */
+void lesson_player_open_at(struct lesson_player *player, int step);
 void lesson_player_close(struct lesson_player *player);
 
 void lesson_player_go(struct lesson_player *player, int number, int step);
@@ -42,6 +44,9 @@ void lesson_player_wait(struct lesson_player *player);
 void lesson_player_click(struct lesson_player *player, enum view_action action, int64_t value);
 const struct view_hit *lesson_player_hit(struct lesson_player *player, enum view_action action,
                                          int64_t value);
+
+/* Whether the words stand on screen. */
+bool lesson_player_says(struct lesson_player *player, const char *words);
 
 /* The chip of that name gets another value, as if it was typed. */
 void lesson_player_change(struct lesson_player *player, const char *option, const char *value);

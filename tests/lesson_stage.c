@@ -38,13 +38,15 @@ const struct lesson_runner *lesson_stage_runner(void)
     return cli_lesson_runner_face(runner);
 }
 
-void lesson_stage_close_shelf(void)
+int lesson_stage_close_shelf(void **state)
 {
+    (void)state;
     cli_lesson_runner_close(runner);
     runner = NULL;
     if (shelf.n > 0)
         lesson_shelf_close(&shelf);
     shelf.n = 0;
+    return 0;
 }
 
 const struct lesson_question *lesson_stage_question(int number, const char *id,

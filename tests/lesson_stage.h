@@ -9,10 +9,11 @@
 #include "tests/view_case.h"
 #include "visualizer/player.h"
 
-/* The lessons of the source tree and what runs their scenarios: opened once, closed at the end. */
+/* The lessons of the source tree and what runs their scenarios: opened once, closed at the end by
+ * the last, which may stand as a teardown. */
 const struct lesson_shelf *lesson_stage_shelf(void);
 const struct lesson_runner *lesson_stage_runner(void);
-void lesson_stage_close_shelf(void);
+int lesson_stage_close_shelf(void **state);
 
 /* By number and id, the recall's too; *words: of its run. Fails the test where there is none. */
 const struct lesson_question *lesson_stage_question(int lesson, const char *id,

@@ -54,6 +54,20 @@ json_t *program_run_json(const char *line, int status)
     return value;
 }
 
+void text_expect(const char *text, const char *words)
+{
+    if (!text || !strstr(text, words))
+        fail_msg("\"%s\" is not in:\n%s", words, text ? text : "(nothing)");
+}
+
+int text_count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
 /* The value at a path such as "hbm.read.elements". */
 const json_t *json_at(const json_t *value, const char *path)
 {

@@ -24,6 +24,10 @@ struct program_refusal {
 
 void program_expect_refusal(const struct program_refusal *refusal);
 
+/* The words are in the text, which may be NULL and fails then. */
+void text_expect(const char *text, const char *words);
+int text_count_lines(const char *text);
+
 /* The value at a path such as "hbm.read.elements". */
 const json_t *json_at(const json_t *value, const char *path);
 void json_expect_integer(const json_t *value, const char *path, json_int_t expected);

@@ -48,11 +48,13 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return remove(path);
 }
 
-void program_folder_remove(void)
+int program_folder_remove(void **state)
 {
+    (void)state;
     if (folder[0] != '\0')
         nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     folder[0] = '\0';
+    return 0;
 }
 
 const char *program_path(const char *name)

@@ -26,9 +26,10 @@ struct program_run program_run_argv(char *const *argv, const char *stdout_path);
 
 void program_run_free(struct program_run *run);
 
-/* A fresh folder for the test's files, made once; program_folder_remove deletes it. */
+/* A fresh folder for the test's files, made once; program_folder_remove, which may stand as a
+ * teardown, deletes it. */
 const char *program_folder(void);
-void program_folder_remove(void);
+int program_folder_remove(void **state);
 
 /* folder/name, in one of a few buffers that are used in turn. */
 const char *program_path(const char *name);

@@ -19,12 +19,6 @@
 /* 2 sequences of 64 tokens, one head: one tile. 100 is a ragged length of two. */
 #define SMALL "bench gpu --d 8 --tokens 128 --heads 1 --repeats 2 --dtype f32 "
 
-static void expect_text(const char *text, const char *words)
-{
-    if (!text || !strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text ? text : "(nothing)");
-}
-
 static double number_at(const json_t *value, const char *path)
 {
     const json_t *found = json_at(value, path);
@@ -73,8 +67,8 @@ static void test_without_a_gpu(void **state)
         skip();
     }
     assert_int_equal(run.status, 3);
-    expect_text(run.out, "\"code\":\"missing_part\"");
-    expect_text(run.out, strstr(run.out, "NVIDIA") ? "NVIDIA" : "this build has no CUDA kernels");
+    text_expect(run.out, "\"code\":\"missing_part\"");
+    text_expect(run.out, strstr(run.out, "NVIDIA") ? "NVIDIA" : "this build has no CUDA kernels");
     assert_int_not_equal(access(program_path("none.csv"), F_OK), 0);
     program_run_free(&run);
 }
@@ -214,10 +208,10 @@ static void test_table(void **state)
                                                     "--csv @table.csv");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
-    expect_text(run.out, "forward, f32, d = 8, full; 128 tokens, 1 head; 2 input sets\n");
-    expect_text(run.out, "matrix            -  tensor cores are used in f16 and bf16 alone\n");
-    expect_text(run.out, "\nflash2         64 ");
-    expect_text(run.out, "table.csv: written\n");
+    text_expect(run.out, "forward, f32, d = 8, full; 128 tokens, 1 head; 2 input sets\n");
+    text_expect(run.out, "matrix            -  tensor cores are used in f16 and bf16 alone\n");
+    text_expect(run.out, "\nflash2         64 ");
+    text_expect(run.out, "table.csv: written\n");
     char *csv = program_read_file(program_path("table.csv"), NULL);
     assert_non_null(csv);
     assert_memory_equal(csv, header, strlen(header));
@@ -272,20 +266,20 @@ static void test_figure(void **state)
     struct program_run run =
         program_run_line(SMALL "--n 32,64 --rungs flash1,flash2 --plot @ladder.png");
     if (run.status == 3) {
-        expect_text(run.err, "gnuplot is missing");
+        text_expect(run.err, "gnuplot is missing");
         program_run_free(&run);
         skip();
     }
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "ladder.png: drawn, with its .csv and .gp beside it\n");
+    text_expect(run.out, "ladder.png: drawn, with its .csv and .gp beside it\n");
     char *picture = program_read_file(program_path("ladder.png"), &n_bytes);
     assert_true(picture && n_bytes > 10000);
     assert_memory_equal(picture, "\x89PNG\r\n", 6);
     char *script = program_read_file(program_path("ladder.gp"), NULL);
-    expect_text(script, "The kernel ladder, measured: shim");
-    expect_text(script, "Forward, f32, d = 8, full, 1 head, 128 tokens. Median of 2 rounds");
-    expect_text(script, "rate('flash2')");
-    expect_text(script, "'products alone'"); /* in f32 those of the CUDA cores */
+    text_expect(script, "The kernel ladder, measured: shim");
+    text_expect(script, "Forward, f32, d = 8, full, 1 head, 128 tokens. Median of 2 rounds");
+    text_expect(script, "rate('flash2')");
+    text_expect(script, "'products alone'"); /* in f32 those of the CUDA cores */
     assert_int_equal(access(program_path("ladder.csv"), F_OK), 0);
     free(picture);
     free(script);
@@ -294,7 +288,7 @@ static void test_figure(void **state)
                            "--rungs flash2 --hot --plot @hot.svg");
     assert_int_equal(run.status, 0);
     script = program_read_file(program_path("hot.gp"), NULL);
-    expect_text(script, "16 tokens. Median of 1 round in random order, without a rest' at screen ");
+    text_expect(script, "16 tokens. Median of 1 round in random order, without a rest' at screen ");
     free(script);
     program_run_free(&run);
 }
@@ -309,8 +303,8 @@ static void test_without_gnuplot(void **state)
     setenv("PATH", path, 1);
     free(path);
     assert_int_equal(run.status, 3);
-    expect_text(run.out, "\nflash2         32 ");
-    expect_text(run.err, "gnuplot is missing");
+    text_expect(run.out, "\nflash2         32 ");
+    text_expect(run.err, "gnuplot is missing");
     assert_int_equal(access(program_path("none.gp"), F_OK), 0);
     assert_int_not_equal(access(program_path("none.svg"), F_OK), 0);
     program_run_free(&run);
@@ -330,28 +324,34 @@ static void test_no_room(void **state)
     program_use("/bin/sh");
     struct program_run run = program_run("-c", command, NULL);
     program_use(FLASHLAB_SHIM_PROGRAM);
-    expect_text(run.out, "\nflash2         16 ");
-    expect_text(run.out, "\nflashlab bench: room.csv: cannot be written: ");
-    expect_text(run.out, "\nstatus 2\n");
+    text_expect(run.out, "\nflash2         16 ");
+    text_expect(run.out, "\nflashlab bench: room.csv: cannot be written: ");
+    text_expect(run.out, "\nstatus 2\n");
     assert_null(strstr(run.out, "room.csv: written"));
     assert_int_not_equal(access(program_path("room.csv"), F_OK), 0);
     program_run_free(&run);
 }
 
-/* Where no rung takes the problem there is no ladder to draw, whatever the ceilings are. */
-static void test_nothing_to_draw(void **state)
+/* Where no rung takes the problem nothing is measured, not even the ceilings. */
+static void test_nothing_to_time(void **state)
 {
     NEEDS_SHIM;
-    struct program_run run = program_run_line("bench gpu --d 8 --tokens 1 --heads 1 --repeats 1 "
-                                              "--n 16 --dtype f32 --backward --rungs flash1 "
-                                              "--plot @nothing.svg");
-    assert_int_equal(run.status, 2);
-    expect_text(run.out, "backward, f32, d = 8, full; 1 token, 1 head; ");
-    expect_text(run.out, "\n1 round in random order, burst: 0.2 s of rest, 2 launches, ");
-    expect_text(run.out, "it has no backward pass\n");
-    expect_text(run.err, "no rung was timed, so there is nothing to draw");
+    static const char line[] =
+        "bench gpu --d 8 --tokens 1 --heads 1 --repeats 1 --n 16,32 --dtype "
+        "f32 --backward --rungs flash1 --plot @nothing.svg --csv @nothing.csv";
+    struct program_run run = program_run_line(line);
+    assert_int_equal(run.status, 3);
+    assert_string_equal(run.out, "");
+    assert_string_equal(run.err, "flashlab bench: flash1 took none of the lengths: it has no "
+                                 "backward pass\n");
     assert_int_not_equal(access(program_path("nothing.gp"), F_OK), 0);
+    assert_int_not_equal(access(program_path("nothing.csv"), F_OK), 0);
     program_run_free(&run);
+    json_t *result = program_run_json(SMALL "--n 64 --rungs mma,async --format json", 3);
+    assert_string_equal(json_string_value(json_at(result, "error.code")), "missing_part");
+    text_expect(json_string_value(json_at(result, "error.message")),
+                "mma took none of the lengths, nor did another rung: mma ");
+    json_decref(result);
 }
 
 /* Ctrl-C in the middle: nothing is written, not even a part of a file. */
@@ -408,27 +408,27 @@ static void test_wrong_kernels(void **state)
     json_t *result = program_run_json(SMALL "--n 64 --rungs off,lazy,atomic --format json", 1);
     const json_t *off = entry_of(result, "off", 64), *sound = entry_of(result, "atomic", 64);
     assert_true(json_is_true(json_at(off, "wrong")));
-    expect_text(
+    text_expect(
         json_string_value(json_at(off, "refused")),
         "wrong, and so not timed: O differs from the oracle by 0.25 in head 0, rows from 48");
-    expect_text(
+    text_expect(
         json_string_value(json_at(entry_of(result, "lazy", 64), "refused")),
         "wrong, and so not timed: O differs from the oracle by inf in head 0, rows from 48");
     assert_null(json_object_get(off, "ms"));
     assert_true(number_at(sound, "ms.median") > 0);
     json_decref(result);
     result = program_run_json(SMALL "--n 64 --rungs off-dk,atomic --backward --format json", 1);
-    expect_text(json_string_value(json_at(entry_of(result, "off-dk", 64), "refused")),
+    text_expect(json_string_value(json_at(entry_of(result, "off-dk", 64), "refused")),
                 "wrong, and so not timed: dK differs from the oracle by 0.25 at a small length");
     assert_true(number_at(entry_of(result, "atomic", 64), "ms.median") > 0);
     json_decref(result);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
+    /* A ladder of wrong rungs is one that was run, and has nothing to draw. */
+    struct program_run run = program_run_line(SMALL "--n 64 --rungs off --plot @nothing.svg");
+    assert_int_equal(run.status, 2);
+    text_expect(run.out, "wrong, and so not timed");
+    text_expect(run.err, "no rung was timed, so there is nothing to draw");
+    assert_int_not_equal(access(program_path("nothing.gp"), F_OK), 0);
+    program_run_free(&run);
 }
 
 #define ON_THE_CPU(test) cmocka_unit_test_setup_teardown(test, use_shim, use_program)
@@ -446,10 +446,10 @@ int main(void)
         ON_THE_CPU(test_figure),
         ON_THE_CPU(test_without_gnuplot),
         ON_THE_CPU(test_no_room),
-        ON_THE_CPU(test_nothing_to_draw),
+        ON_THE_CPU(test_nothing_to_time),
         ON_THE_CPU(test_cancelled),
         ON_THE_CPU(test_cancelled_profile),
         ON_THE_CPU(test_wrong_kernels),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

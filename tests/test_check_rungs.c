@@ -12,12 +12,6 @@
 
 #include "tests/program_expect.h"
 
-static void expect_text(const char *text, const char *words)
-{
-    if (!text || !strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text ? text : "(nothing)");
-}
-
 /* The running test is skipped where the program was not built. */
 static void use(const char *path)
 {
@@ -39,13 +33,13 @@ static void expect_error(const char *line, int status, const char *code, const c
     char json_line[256];
     struct program_run run = program_run_line(line);
     assert_string_equal(run.out, "");
-    expect_text(run.err, words);
+    text_expect(run.err, words);
     assert_int_equal(run.status, status);
     program_run_free(&run);
     snprintf(json_line, sizeof json_line, "%s --format json", line);
     json_t *object = program_run_json(json_line, status);
     assert_string_equal(json_string_value(json_at(object, "error.code")), code);
-    expect_text(json_string_value(json_at(object, "error.message")), words);
+    text_expect(json_string_value(json_at(object, "error.message")), words);
     json_decref(object);
 }
 
@@ -147,12 +141,12 @@ static void words(void **state)
         program_run_line("check --rung flash1 --case 4/2 --repeats 0 --dtype bf16");
     assert_string_equal(run.err, "");
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "Check      right: ");
-    expect_text(run.out, "Device     shim; kernels built for shim");
-    expect_text(run.out, "  flash1    bf16  LSE ");
-    expect_text(run.out, "Cases      8 of the grid, 0 field cases, 0 golden cases (--golden)");
-    expect_text(run.out, " 2 x 4/2 heads, 33 x 70, d = 64, ");
-    expect_text(run.out, "Refused    flash1");
+    text_expect(run.out, "Check      right: ");
+    text_expect(run.out, "Device     shim; kernels built for shim");
+    text_expect(run.out, "  flash1    bf16  LSE ");
+    text_expect(run.out, "Cases      8 of the grid, 0 field cases, 0 golden cases (--golden)");
+    text_expect(run.out, " 2 x 4/2 heads, 33 x 70, d = 64, ");
+    text_expect(run.out, "Refused    flash1");
     program_run_free(&run);
 }
 
@@ -187,7 +181,7 @@ static void broken_rungs(void **state)
         const json_t *run = broken[i].repeats ? json_array_get(json_at(object, "repeats"), 0)
                                               : find_run(object, "wrong", &n);
         assert_string_equal(json_string_value(json_at(run, "result")), "wrong");
-        expect_text(json_string_value(json_at(run, "reason")), broken[i].words);
+        text_expect(json_string_value(json_at(run, "reason")), broken[i].words);
         json_decref(object);
     }
 }
@@ -221,7 +215,7 @@ static void without_a_device(void **state)
     assert_true(run.status == 3 || run.status == 2);
     assert_string_equal(run.out, "");
     if (run.status == 3)
-        expect_text(run.err, "(--theirs DIR needs no GPU)");
+        text_expect(run.err, "(--theirs DIR needs no GPU)");
     program_run_free(&run);
 }
 
@@ -237,6 +231,6 @@ int main(void)
         cmocka_unit_test(without_a_device),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    program_folder_remove();
+    program_folder_remove(NULL);
     return failed;
 }

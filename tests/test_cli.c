@@ -221,13 +221,6 @@ static void test_completion(void **state)
                       "algorithm=flash1,standard\n");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,5 +231,5 @@ int main(void)
         cmocka_unit_test(test_full_standard_output),
         cmocka_unit_test(test_completion),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

@@ -521,13 +521,6 @@ static void test_sweep(void **state)
     program_run_free(&run);
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 static void write_column(const char *name, float first, float second)
 {
     float values[2] = {first, second};
@@ -581,5 +574,5 @@ int main(void)
         cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_an_infinite_value),
     };
-    return cmocka_run_group_tests_name("cli_backward", tests, NULL, remove_folder);
+    return cmocka_run_group_tests_name("cli_backward", tests, NULL, program_folder_remove);
 }

@@ -145,13 +145,6 @@ static void test_command_line_is_kept(void **state)
     program_run_free(&run);
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,5 +153,5 @@ int main(void)
         cmocka_unit_test(test_count_in_words),
         cmocka_unit_test(test_command_line_is_kept),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

@@ -17,12 +17,6 @@
 
 #include "tests/program_expect.h"
 
-static void expect_text(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text);
-}
-
 static void expect_none(const char *text, const char *words)
 {
     if (strstr(text, words))
@@ -180,13 +174,6 @@ static int make_lessons(void **state)
     return setenv("FLASHLAB_DATA", program_path("data"), 1);
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 /* The line with " --lessons FOLDER" after it. */
 static struct program_run run_on(const char *folder, const char *line)
 {
@@ -201,8 +188,8 @@ static void expect_run(const char *folder, const char *line, int status, const c
     struct program_run run = run_on(folder, line);
     if (run.status != status)
         fail_msg("%s: exit %d, not %d: %s%s", line, run.status, status, run.out, run.err);
-    expect_text(run.out, out);
-    expect_text(run.err, err);
+    text_expect(run.out, out);
+    text_expect(run.err, err);
     program_run_free(&run);
 }
 
@@ -245,11 +232,11 @@ static void test_show(void **state)
     (void)state;
     struct program_run run = run_on("fine", "lesson show 40");
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "1 of 3  One tile of K\nHere are 16 keys in 4 tiles.\n");
-    expect_text(run.out, "  tile  for\n  ----  ----------\n  K[2]  Q[0], Q[1]\n");
-    expect_text(run.out, "? How many trips does K[2] make, for one head? (in trips)\n");
-    expect_text(run.out, "    2  K and V\n\n> Make the tiles taller.\n");
-    expect_text(run.out, "? How many scores has one head here?\n");
+    text_expect(run.out, "1 of 3  One tile of K\nHere are 16 keys in 4 tiles.\n");
+    text_expect(run.out, "  tile  for\n  ----  ----------\n  K[2]  Q[0], Q[1]\n");
+    text_expect(run.out, "? How many trips does K[2] make, for one head? (in trips)\n");
+    text_expect(run.out, "    2  K and V\n\n> Make the tiles taller.\n");
+    text_expect(run.out, "? How many scores has one head here?\n");
     static const char *const answers[] = {"loads it",     "score tiles",     "They come",
                                           "Q comes once", "Count the tiles", "meet",
                                           "Now you know", "Now 128"};
@@ -377,7 +364,7 @@ static void test_answer_json(void **state)
     json_expect_integer(result, "questions", 3);
     assert_true(json_is_true(json_at(result, "passed")));
     assert_string_equal(json_string_value(json_at(result, "version")), FLASHLAB_VERSION);
-    expect_text(json_string_value(json_at(result, "parameters.trips")), "--seed 5");
+    text_expect(json_string_value(json_at(result, "parameters.trips")), "--seed 5");
     const json_t *first = json_array_get(json_at(result, "graded"), 0);
     assert_string_equal(json_string_value(json_at(first, "id")), "trips");
     assert_string_equal(json_string_value(json_at(first, "verdict")), "another");
@@ -449,25 +436,25 @@ static void test_play(void **state)
     char out[16384], path[1024];
     (void)state;
     play("h\nh\n16\n4\n2\n64\n", "", out, sizeof out);
-    expect_text(out, "Hint 1 of 1:\n  Count the tiles of Q.\n");
-    expect_text(out, "There are no more hints.");
-    expect_text(out, "16\n  There are 16 score tiles.\n  Try once more.\n");
-    expect_text(out, "4\n  Yes. Each of 4 tiles of queries loads it.\n");
-    expect_text(out, "Now 128 elements of K move.\n");
-    expect_text(out, "Yes. Eight queries meet eight keys.\n");
-    expect_text(out, "Now you know: Every tile of queries sends for all of K again.\n");
-    expect_text(out, "Next: flashlab lesson play 41 (A sick run)\n");
+    text_expect(out, "Hint 1 of 1:\n  Count the tiles of Q.\n");
+    text_expect(out, "There are no more hints.");
+    text_expect(out, "16\n  There are 16 score tiles.\n  Try once more.\n");
+    text_expect(out, "4\n  Yes. Each of 4 tiles of queries loads it.\n");
+    text_expect(out, "Now 128 elements of K move.\n");
+    text_expect(out, "Yes. Eight queries meet eight keys.\n");
+    text_expect(out, "Now you know: Every tile of queries sends for all of K again.\n");
+    text_expect(out, "Next: flashlab lesson play 41 (A sick run)\n");
     /* A pipe leaves no progress behind. */
     assert_int_equal(lesson_progress_path(path, sizeof path, NULL), FA_OK);
     assert_int_not_equal(access(path, F_OK), 0);
 
     play("99\n98\ns\nq\n", "", out, sizeof out);
-    expect_text(
+    text_expect(
         out, "98\n  That is far more than the run gives.\n  The run gives: 4 trips\n  Each of 4");
-    expect_text(out, "  The run gives: K and V\n  They come 4 times.\n");
+    text_expect(out, "  The run gives: K and V\n  They come 4 times.\n");
     expect_none(out, "Now you know");
     play("", "", out, sizeof out);
-    expect_text(out, "How many trips");
+    text_expect(out, "How many trips");
     expect_none(out, "Larger tiles");
 }
 
@@ -480,7 +467,7 @@ static void test_seeds(void **state)
     int other = 0;
     (void)state;
     play("s\ns\ns\n", "", out[0], sizeof out[0]);
-    expect_text(out[0], "Here are 16 keys");
+    text_expect(out[0], "Here are 16 keys");
     for (int seed = 0; seed < 8; seed++) {
         snprintf(options, sizeof options, "--seed %d", seed);
         play("s\ns\ns\n", options, out[0], sizeof out[0]);
@@ -488,7 +475,7 @@ static void test_seeds(void **state)
         assert_string_equal(out[0], out[1]);
         other += strstr(out[0], "Here are 16 keys") == NULL;
         /* Step 3 has 16 keys like its lesson; the recall is another lesson's. */
-        expect_text(out[0], "  Eight queries meet eight keys.\n");
+        text_expect(out[0], "  Eight queries meet eight keys.\n");
     }
     assert_in_range(other, 3, 8);
 }
@@ -501,19 +488,19 @@ static void test_export(void **state)
     (void)state;
     expect_run("fine", "lesson export 40 --seed 4 --out @hand/out", 0, "handout.md", "");
     char *handout = read_text("hand/out/handout.md"), *answers = read_text("hand/out/answers.md");
-    expect_text(handout, "# 40. Trips of a tile\n");
-    expect_text(handout, "level 1, seed 4\n");
-    expect_text(handout, "| tile | for        |\n|------|------------|\n| K[2] | Q[0], Q[1] |\n");
-    expect_text(handout, "**How many trips does K[2] make, for one head? (in trips)**\n");
-    expect_text(handout, "1. Q alone\n2. K and V\n");
+    text_expect(handout, "# 40. Trips of a tile\n");
+    text_expect(handout, "level 1, seed 4\n");
+    text_expect(handout, "| tile | for        |\n|------|------------|\n| K[2] | Q[0], Q[1] |\n");
+    text_expect(handout, "**How many trips does K[2] make, for one head? (in trips)**\n");
+    text_expect(handout, "1. Q alone\n2. K and V\n");
     static const char *const given[] = {"loads it",           "They come", "Q comes once",
                                         "Eight queries meet", "again",     "elements of K move"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         expect_none(handout, given[i]);
-    expect_text(answers, "## `most`: K and V\n");
-    expect_text(answers, "- Q alone: Q comes once.\n");
+    text_expect(answers, "## `most`: K and V\n");
+    text_expect(answers, "- Q alone: Q comes once.\n");
     expect_none(answers, "They come again.");
-    expect_text(answers, "## Step 3, broken with `--tiles 8x4`\n");
+    text_expect(answers, "## Step 3, broken with `--tiles 8x4`\n");
     free(handout);
     free(answers);
 #ifdef FLASHLAB_HAVE_CANVAS
@@ -521,7 +508,7 @@ static void test_export(void **state)
     assert_memory_equal(picture + 1, "PNG", 3);
     free(picture);
     char *again = read_text("hand/out/handout.md");
-    expect_text(again, "](step-2.png)\n");
+    text_expect(again, "](step-2.png)\n");
     free(again);
 #endif
     write_text(program_path("file"), "");
@@ -577,7 +564,7 @@ static void test_faulty(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct program_run run = program_run_line(lines[i]);
         assert_int_equal(run.status, 2);
-        expect_text(run.err, "--algorithm");
+        text_expect(run.err, "--algorithm");
         program_run_free(&run);
     }
 }
@@ -742,7 +729,7 @@ int main(void)
         cmocka_unit_test(test_faulty),      cmocka_unit_test(test_painted),
         cmocka_unit_test(test_values),      cmocka_unit_test(test_real_lessons),
     };
-    return cmocka_run_group_tests(tests, make_lessons, remove_folder);
+    return cmocka_run_group_tests(tests, make_lessons, program_folder_remove);
 }
 
 #else
@@ -754,7 +741,7 @@ static void test_missing(void **state)
     struct program_run run = program_run("lesson", "list", NULL);
     assert_int_equal(run.status, 3);
     assert_string_equal(run.out, "");
-    expect_text(run.err, "md4c and libyaml");
+    text_expect(run.err, "md4c and libyaml");
     program_run_free(&run);
     run = program_run("view", "--lesson", "4", "--screenshot", "x.png", NULL);
     assert_int_equal(run.status, 3);

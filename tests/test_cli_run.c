@@ -287,13 +287,6 @@ static void test_empty_sides(void **state)
     program_run_fine("generate --out @none --n 0");
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,5 +300,5 @@ int main(void)
         cmocka_unit_test(test_failed_check),
         cmocka_unit_test(test_empty_sides),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

@@ -26,14 +26,6 @@ static long size_of(const char *name)
     return stat(program_path(name), &info) == 0 ? (long)info.st_size : -1;
 }
 
-static int count_lines(const char *text)
-{
-    int lines = 0;
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 /* Width and height that a PNG's header says. */
 static void expect_png(const char *name, unsigned width, unsigned height)
 {
@@ -52,13 +44,13 @@ static void test_describe(void **unused)
     struct program_run run = program_run_line("view --describe");
     (void)unused;
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 156);
+    assert_int_equal(text_count_lines(run.out), 156);
     assert_non_null(strstr(run.out, "\nLoad K[2] again, for Q[1]: its 2nd trip of 4."));
     assert_non_null(strstr(run.out, "Score tile S[1,2] = Q[1] K[2]ᵀ × 0.5, inside SRAM"));
     program_run_free(&run);
     run = program_run_line("view --describe --from 7 --to 9");
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 2);
+    assert_int_equal(text_count_lines(run.out), 2);
     assert_memory_equal(run.out, "Set O[0] = 0", 12);
     program_run_free(&run);
     run = program_run_line("view --describe --sram 256");
@@ -163,7 +155,7 @@ static void test_no_display(void **unused)
     unsetenv("SDL_VIDEODRIVER");
     struct program_run run = program_run_line("view");
     assert_int_equal(run.status, 3);
-    assert_int_equal(count_lines(run.err), 1);
+    assert_int_equal(text_count_lines(run.err), 1);
     assert_non_null(strstr(run.err, DRAWS ? "no display" : "no SDL2"));
     program_run_free(&run);
 }
@@ -195,7 +187,7 @@ static void test_refusals(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct program_run run = program_run_line(bad[i].line);
-        if (run.status != 2 || !strstr(run.err, bad[i].says) || count_lines(run.err) != 1) {
+        if (run.status != 2 || !strstr(run.err, bad[i].says) || text_count_lines(run.err) != 1) {
             print_error("%s: status %d, \"%s\", expected \"%s\"\n", bad[i].line, run.status, run.err,
                         bad[i].says);
             fail();
@@ -203,13 +195,6 @@ static void test_refusals(void **unused)
         assert_true(size_of("x.png") < 0 && size_of("x.gif") < 0 && size_of("x.avi") < 0);
         program_run_free(&run);
     }
-}
-
-static int remove_folder(void **unused)
-{
-    (void)unused;
-    program_folder_remove();
-    return 0;
 }
 
 int main(void)
@@ -227,6 +212,6 @@ int main(void)
     int failed = cmocka_run_group_tests(words, NULL, NULL);
     if (DRAWS)
         failed += cmocka_run_group_tests(pictures, NULL, NULL);
-    remove_folder(NULL);
+    program_folder_remove(NULL);
     return failed;
 }

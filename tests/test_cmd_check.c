@@ -399,13 +399,6 @@ static void the_schema(void **state)
     json_decref(object);
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,5 +407,5 @@ int main(void)
         cmocka_unit_test(formats_of_files), cmocka_unit_test(groups_have_a_budget),
         cmocka_unit_test(refusals),         cmocka_unit_test(the_schema),
     };
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

@@ -13,21 +13,7 @@
 
 #include "simulator/machine.h"
 #include "simulator/plot.h"
-#include "tests/program_run.h"
-
-static void expect_text(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text);
-}
-
-static int count_lines(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
-}
+#include "tests/program_expect.h"
 
 static void test_table(void **state)
 {
@@ -37,11 +23,11 @@ static void test_table(void **state)
                     "flash2,flash1", "--d", "8", NULL);
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
-    assert_int_equal(count_lines(run.out), 1 + 12);
-    expect_text(run.out, "schema,problem.batch,problem.heads,");
-    expect_text(run.out, ",hbm.by_tensor.q.read.bytes,");
-    expect_text(run.out, ",bounds.theta_elements,");
-    expect_text(run.out, ",error.code,error.message\n");
+    assert_int_equal(text_count_lines(run.out), 1 + 12);
+    text_expect(run.out, "schema,problem.batch,problem.heads,");
+    text_expect(run.out, ",hbm.by_tensor.q.read.bytes,");
+    text_expect(run.out, ",bounds.theta_elements,");
+    text_expect(run.out, ",error.code,error.message\n");
     program_run_free(&run);
 }
 
@@ -74,9 +60,9 @@ static void test_refused_points_are_said(void **state)
     struct program_run run = program_run("sweep", "--vary", "sram=64,16K", "--d", "8", "--n", "64",
                                          "--algorithm", "flash2", NULL);
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 3);
-    expect_text(run.out, ",does_not_fit,");
-    expect_text(run.err, "1 of 2 points were refused");
+    assert_int_equal(text_count_lines(run.out), 3);
+    text_expect(run.out, ",does_not_fit,");
+    text_expect(run.err, "1 of 2 points were refused");
     program_run_free(&run);
     run = program_run("sweep", "--vary", "sram=64,16K", "--d", "8", "--n", "64", "--algorithm",
                       "flash2", "--format", "json", NULL);
@@ -98,13 +84,13 @@ static void test_files(void **state)
     bool drawn = sim_plot_find_gnuplot(NULL) == FA_OK;
     assert_int_equal(run.status, drawn ? 0 : 3);
     if (!drawn)
-        expect_text(run.err, "gnuplot is missing");
+        text_expect(run.err, "gnuplot is missing");
     char *table = program_read_file(program_path("t.csv"), NULL);
     char *beside = program_read_file(program_path("f.csv"), NULL);
     assert_string_equal(table, beside);
-    assert_int_equal(count_lines(table), 1 + 13 * 3);
-    expect_text(table, ",8192,8192,64,64,");
-    expect_text(table, ",best,a100,196608,");
+    assert_int_equal(text_count_lines(table), 1 + 13 * 3);
+    text_expect(table, ",8192,8192,64,64,");
+    text_expect(table, ",best,a100,196608,");
     assert_int_equal(access(program_path("f.gp"), F_OK), 0);
     assert_int_equal(access(program_path("f.svg"), F_OK) == 0, drawn);
     free(table);
@@ -119,7 +105,7 @@ static void test_csv_on_standard_output(void **state)
     struct program_run bare = program_run("sweep", "--vary", "n=64,1k", NULL);
     struct program_run run = program_run("sweep", "--vary", "n=64,1k", "--csv", "-", NULL);
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 1 + 2 * 3);
+    assert_int_equal(text_count_lines(run.out), 1 + 2 * 3);
     assert_memory_equal(run.out, bare.out, 40);
     assert_int_equal(access("-", F_OK), -1);
     program_run_free(&bare);
@@ -128,8 +114,8 @@ static void test_csv_on_standard_output(void **state)
         return;
     run = program_run("sweep", "--csv", "-", "--plot", program_path("d.svg"), NULL);
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 1 + 13 * 3);
-    expect_text(run.err, "d.svg: drawn from 39 points");
+    assert_int_equal(text_count_lines(run.out), 1 + 13 * 3);
+    text_expect(run.err, "d.svg: drawn from 39 points");
     program_run_free(&run);
 }
 
@@ -139,8 +125,8 @@ static void expect_refusal(const char *words, const char *a, const char *b, cons
     struct program_run run = program_run("sweep", a, b, c, d, NULL);
     assert_int_equal(run.status, 2);
     assert_string_equal(run.out, "");
-    expect_text(run.err, words);
-    assert_int_equal(count_lines(run.err), 1);
+    text_expect(run.err, words);
+    assert_int_equal(text_count_lines(run.err), 1);
     program_run_free(&run);
 }
 
@@ -163,11 +149,11 @@ static void test_refusals(void **state)
     assert_int_equal(access(program_path("x.gp"), F_OK), -1);
     struct program_run run = program_run("sweep", "--csv", "-", "--format", "json", NULL);
     assert_int_equal(run.status, 2);
-    expect_text(run.out, "expected one of them on standard output");
+    text_expect(run.out, "expected one of them on standard output");
     program_run_free(&run);
     run = program_run("run", "--n", "8", "--trace", "-", NULL);
     assert_int_equal(run.status, 2);
-    expect_text(run.err, "--trace: expected a file: standard output is the report's");
+    text_expect(run.err, "--trace: expected a file: standard output is the report's");
     program_run_free(&run);
 }
 
@@ -179,15 +165,15 @@ static void test_machines(void **state)
     int n;
     const struct sim_machine *presets = sim_machine_presets(&n);
     for (int i = 0; i < n; i++)
-        expect_text(run.out, presets[i].name);
-    expect_text(run.out, "   2.436\n");
+        text_expect(run.out, presets[i].name);
+    text_expect(run.out, "   2.436\n");
     program_run_free(&run);
 
     run = program_run("machines", "a100", NULL);
-    expect_text(run.out, "19 TB/s");
-    expect_text(run.out, presets[2].source_sram);
-    expect_text(run.out, "exp        2.436 T/s     108 SMs x 16 a clock");
-    expect_text(run.out, "49152 numbers of f32");
+    text_expect(run.out, "19 TB/s");
+    text_expect(run.out, presets[2].source_sram);
+    text_expect(run.out, "exp        2.436 T/s     108 SMs x 16 a clock");
+    text_expect(run.out, "49152 numbers of f32");
     program_run_free(&run);
 
     run = program_run("machines", "--format", "json", NULL);
@@ -208,19 +194,12 @@ static void test_machines(void **state)
     program_run_free(&run);
     run = program_run("count", "--machine", program_path("my.json"), "--format", "json", NULL);
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "232448");
+    text_expect(run.out, "232448");
     program_run_free(&run);
     run = program_run("machines", "b200", NULL);
     assert_int_equal(run.status, 2);
-    expect_text(run.err, "machine \"b200\": neither a preset");
+    text_expect(run.err, "machine \"b200\": neither a preset");
     program_run_free(&run);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
 }
 
 int main(void)
@@ -234,5 +213,5 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_machines),
     };
-    return cmocka_run_group_tests_name("cmd_sweep", tests, NULL, remove_folder);
+    return cmocka_run_group_tests_name("cmd_sweep", tests, NULL, program_folder_remove);
 }

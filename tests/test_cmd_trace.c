@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "simulator/trace.h"
-#include "tests/program_run.h"
+#include "tests/program_expect.h"
 
 static char path[512];
 
@@ -26,35 +26,14 @@ static int save_trace(void **state)
     return status;
 }
 
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
-}
-
-static void expect_text(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text);
-}
-
 static void expect_refusal(const char *words, const char *a, const char *b, const char *c,
                            const char *d)
 {
     struct program_run run = program_run("trace", path, a, b, c, d, NULL);
     assert_int_equal(run.status, 2);
     assert_string_equal(run.out, "");
-    expect_text(run.err, words);
+    text_expect(run.err, words);
     program_run_free(&run);
-}
-
-static int count_lines(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
 }
 
 static json_t *read_json(struct program_run *run)
@@ -82,9 +61,9 @@ static void test_summary(void **state)
     (void)state;
     struct program_run run = program_run("trace", path, NULL);
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "flash2: batch 1, heads 2, K/V heads 2, Nq 16, Nk 16, d 4, dv 4, f32");
-    expect_text(run.out, "12 visited, 8 of them cut by the mask, 4 skipped");
-    expect_text(run.out, "Inputs   gauss, seed 1");
+    text_expect(run.out, "flash2: batch 1, heads 2, K/V heads 2, Nq 16, Nk 16, d 4, dv 4, f32");
+    text_expect(run.out, "12 visited, 8 of them cut by the mask, 4 skipped");
+    text_expect(run.out, "Inputs   gauss, seed 1");
     program_run_free(&run);
 
     run = program_run("trace", path, "--format", "json", NULL);
@@ -108,12 +87,12 @@ static void test_filters(void **state)
     struct program_run run =
         program_run("trace", path, "--kind", "load,store", "--tensor", "k", "--head", "1", NULL);
     assert_int_equal(run.status, 0);
-    assert_int_equal(count_lines(run.out), 6);
+    assert_int_equal(text_count_lines(run.out), 6);
     assert_null(strstr(run.out, "head 0"));
-    expect_text(run.out, "load    k       8 x 4");
-    expect_text(run.out, "from row 8, column 0");
-    expect_text(run.out, "Algorithm 1, line 7 (reference/flash2.c:");
-    expect_text(run.err, "6 of ");
+    text_expect(run.out, "load    k       8 x 4");
+    text_expect(run.out, "from row 8, column 0");
+    text_expect(run.out, "Algorithm 1, line 7 (reference/flash2.c:");
+    text_expect(run.err, "6 of ");
     program_run_free(&run);
 
     run = program_run("trace", path, "--kind", "skip", "--format", "json", NULL);
@@ -128,7 +107,7 @@ static void test_filters(void **state)
 
     run = program_run("trace", path, "--i", "3", "--j", "1", "--head", "0", "--kind", "compute",
                       NULL);
-    expect_text(run.out, "score, visits the tile, cut by the mask");
+    text_expect(run.out, "score, visits the tile, cut by the mask");
     program_run_free(&run);
 }
 
@@ -136,9 +115,9 @@ static void test_slice(void **state)
 {
     (void)state;
     struct program_run run = program_run("trace", path, "--from", "5", "--to", "8", NULL);
-    assert_int_equal(count_lines(run.out), 3);
-    expect_text(run.out, "       5  head 0");
-    expect_text(run.out, "       7  head 0");
+    assert_int_equal(text_count_lines(run.out), 3);
+    text_expect(run.out, "       5  head 0");
+    text_expect(run.out, "       7  head 0");
     program_run_free(&run);
     run = program_run("trace", path, "--from", "3", "--to", "3", "--format", "json", NULL);
     json_t *list = read_json(&run);
@@ -180,8 +159,8 @@ static void test_state(void **state)
     sim_trace_free(trace);
     struct program_run run = program_run("trace", path, "--at", "13", NULL);
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "After 13 of ");
-    expect_text(run.out, "4 x 4 of q, head 0, row 0, column 0");
+    text_expect(run.out, "After 13 of ");
+    text_expect(run.out, "4 x 4 of q, head 0, row 0, column 0");
     program_run_free(&run);
 }
 
@@ -198,10 +177,10 @@ static void test_backward(void **state)
     program_run_free(&run);
     run = program_run("trace", saved, NULL);
     assert_int_equal(run.status, 0);
-    expect_text(run.out, "flash2 backward: batch 1, heads 1");
-    expect_text(run.out, "Dropout  p 0.25, seed 3");
-    expect_text(run.out, "Blocks   4 x 4 of 4 x 4, 50 % of them visited");
-    expect_text(run.out, "8 visited, 0 of them cut by the mask, 8 skipped");
+    text_expect(run.out, "flash2 backward: batch 1, heads 1");
+    text_expect(run.out, "Dropout  p 0.25, seed 3");
+    text_expect(run.out, "Blocks   4 x 4 of 4 x 4, 50 % of them visited");
+    text_expect(run.out, "8 visited, 0 of them cut by the mask, 8 skipped");
     program_run_free(&run);
 
     run = program_run("trace", saved, "--format", "json", NULL);
@@ -219,8 +198,8 @@ static void test_backward(void **state)
     json_decref(object);
 
     run = program_run("trace", saved, "--kind", "compute", "--tensor", "ds", NULL);
-    assert_int_equal(count_lines(run.out), 8);
-    expect_text(run.out, "Algorithm 2, line 14");
+    assert_int_equal(text_count_lines(run.out), 8);
+    text_expect(run.out, "Algorithm 2, line 14");
     program_run_free(&run);
 }
 
@@ -246,5 +225,5 @@ int main(void)
         cmocka_unit_test(test_slice),    cmocka_unit_test(test_state),
         cmocka_unit_test(test_backward), cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests_name("cmd_trace", tests, save_trace, remove_folder);
+    return cmocka_run_group_tests_name("cmd_trace", tests, save_trace, program_folder_remove);
 }

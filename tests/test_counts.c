@@ -17,6 +17,7 @@
 #include "reference/philox.h"
 #include "reference/profile.h"
 #include "simulator/experiment.h"
+#include "tests/counters_case.h"
 
 enum { SHAPES = 1500 };
 
@@ -84,29 +85,6 @@ static struct sim_experiment count_only(const struct drawn *drawn,
     return experiment;
 }
 
-static void assert_same_counters(const struct sim_counters *got, const struct sim_counters *want,
-                                 const char *what, const char *algorithm, uint64_t n)
-{
-    if (memcmp(got, want, sizeof *got) == 0)
-        return;
-    for (int id = 0; id < FA_HBM_TENSORS; id++)
-        if (got->read[id] != want->read[id] || got->write[id] != want->write[id])
-            print_error("  %s: read %" PRIu64 " for %" PRIu64 ", write %" PRIu64 " for %" PRIu64
-                        "\n",
-                        fa_tensor_name((enum fa_tensor_id)id), got->read[id], want->read[id],
-                        got->write[id], want->write[id]);
-    print_error("  matmul %" PRIu64 " for %" PRIu64 ", exp %" PRIu64 " for %" PRIu64
-                ", other %" PRIu64 " for %" PRIu64 "\n",
-                got->flops.matmul, want->flops.matmul, got->flops.exp, want->flops.exp,
-                got->flops.other, want->flops.other);
-    print_error("  visited %" PRIu64 " for %" PRIu64 ", masked %" PRIu64 " for %" PRIu64
-                ", skipped %" PRIu64 " for %" PRIu64 ", peak %" PRIu64 " for %" PRIu64 "\n",
-                got->tiles_visited, want->tiles_visited, got->tiles_masked, want->tiles_masked,
-                got->tiles_skipped, want->tiles_skipped, got->sram_peak_bytes,
-                want->sram_peak_bytes);
-    fail_msg("%s: %s, shape %" PRIu64, what, algorithm, n);
-}
-
 static void counts_equal_closed_forms(void **state)
 {
     (void)state;
@@ -123,7 +101,7 @@ static void counts_equal_closed_forms(void **state)
             assert_int_equal(sim_closed_form(fa_algorithms[a], &drawn.problem, &result.tiles,
                                              &form, &error),
                              FA_OK);
-            assert_same_counters(&result.counters, &form.counters, "count against closed form",
+            counters_expect_same(&result.counters, &form.counters, "count against closed form",
                                  fa_algorithms[a]->name, n);
             assert_int_equal(result.tiles_total, form.tiles_total);
             assert_int_equal(result.counters.tiles_visited + result.counters.tiles_skipped,
@@ -246,7 +224,7 @@ static void modes_agree(void **state)
             experiment.mode = SIM_COUNTED;
             experiment.threads = 1 + (int)(n % 2);
             assert_int_equal(sim_experiment_run(&experiment, &with_data, NULL), FA_OK);
-            assert_same_counters(&with_data.counters, &alone.counters,
+            counters_expect_same(&with_data.counters, &alone.counters,
                                  "count with data against count alone", fa_algorithms[a]->name, n);
         }
         free_data(&drawn, tensors);

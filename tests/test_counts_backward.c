@@ -19,6 +19,7 @@
 #include "reference/philox.h"
 #include "reference/profile.h"
 #include "simulator/experiment.h"
+#include "tests/counters_case.h"
 
 enum { SHAPES = 1000, ENUMERATED = 400, EXECUTED = 40 };
 
@@ -109,29 +110,6 @@ static struct sim_experiment count_only(const struct drawn *drawn,
     return experiment;
 }
 
-static void assert_same_counters(const struct sim_counters *got, const struct sim_counters *want,
-                                 const char *what, const char *algorithm, uint64_t n)
-{
-    if (memcmp(got, want, sizeof *got) == 0)
-        return;
-    for (int id = 0; id < FA_HBM_TENSORS; id++)
-        if (got->read[id] != want->read[id] || got->write[id] != want->write[id])
-            print_error("  %s: read %" PRIu64 " for %" PRIu64 ", write %" PRIu64 " for %" PRIu64
-                        "\n",
-                        fa_tensor_name((enum fa_tensor_id)id), got->read[id], want->read[id],
-                        got->write[id], want->write[id]);
-    print_error("  matmul %" PRIu64 " for %" PRIu64 ", exp %" PRIu64 " for %" PRIu64
-                ", other %" PRIu64 " for %" PRIu64 "\n",
-                got->flops.matmul, want->flops.matmul, got->flops.exp, want->flops.exp,
-                got->flops.other, want->flops.other);
-    print_error("  visited %" PRIu64 " for %" PRIu64 ", masked %" PRIu64 " for %" PRIu64
-                ", skipped %" PRIu64 " for %" PRIu64 ", peak %" PRIu64 " for %" PRIu64 "\n",
-                got->tiles_visited, want->tiles_visited, got->tiles_masked, want->tiles_masked,
-                got->tiles_skipped, want->tiles_skipped, got->sram_peak_bytes,
-                want->sram_peak_bytes);
-    fail_msg("%s: %s, shape %" PRIu64, what, algorithm, n);
-}
-
 /* fused-save-p stores one P, and dropout would need two; what has no backward pass is not for
  * here. */
 static bool takes(const struct fa_algorithm *algorithm, const struct fa_problem *p)
@@ -180,7 +158,7 @@ static void counts_equal_closed_forms(void **state)
                 struct sim_experiment experiment =
                     count_only(&drawn, algorithm, (enum sim_pass)pass);
                 struct sim_result result = run(&experiment, n);
-                assert_same_counters(&result.counters, &want[pass]->counters,
+                counters_expect_same(&result.counters, &want[pass]->counters,
                                      sim_pass_name((enum sim_pass)pass), algorithm->name, n);
                 assert_int_equal(result.counters.tiles_visited + result.counters.tiles_skipped,
                                  result.tiles_total);
@@ -411,7 +389,7 @@ static void modes_agree(void **state)
             experiment.mode = SIM_COUNTED;
             experiment.threads = 1 + (int)(n % 2);
             struct sim_result with_data = run(&experiment, n);
-            assert_same_counters(&with_data.counters, &alone.counters,
+            counters_expect_same(&with_data.counters, &alone.counters,
                                  "count with data against count alone", fa_algorithms[a]->name, n);
         }
         for (int i = 0; i < N_TENSORS; i++)

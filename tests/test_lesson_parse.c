@@ -13,19 +13,10 @@
 
 /* ---- the example ---- */
 
-static struct lesson *read_text(const char *name, const char *text)
-{
-    struct lesson *lesson = NULL;
-    struct fa_error error = {FA_OK, ""};
-    if (lesson_parse(name, text, strlen(text), &lesson, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    return lesson;
-}
-
 static void test_readme_front_matter(void **state)
 {
     char *text = lesson_case_example();
-    struct lesson *lesson = read_text("README.md", text);
+    struct lesson *lesson = lesson_case_read("README.md", text);
     (void)state;
     assert_int_equal(lesson->number, 40);
     assert_string_equal(lesson->title, "Trips of a tile");
@@ -54,7 +45,7 @@ static void test_readme_front_matter(void **state)
 static void test_readme_steps(void **state)
 {
     char *text = lesson_case_example();
-    struct lesson *lesson = read_text("README.md", text);
+    struct lesson *lesson = lesson_case_read("README.md", text);
     const struct lesson_step *step = lesson->step;
     (void)state;
     assert_string_equal(step[0].title, "One tile of K");
@@ -98,9 +89,9 @@ enum { FRONT_LINES = 11 };
 
 static void test_prose_blocks(void **state)
 {
-    struct lesson *lesson =
-        read_text("x", STEP "A *b* **c** `d*e` [link](http://x) 1 &lt; 2\\*\nmore {n*d*2 < tr}\n\n"
-                            "3. three\n4. four\n\n- dot\n\n  still\n\n```c\nint  x;\n{}\n```\n");
+    struct lesson *lesson = lesson_case_read(
+        "x", STEP "A *b* **c** `d*e` [link](http://x) 1 &lt; 2\\*\nmore {n*d*2 < tr}\n\n"
+                  "3. three\n4. four\n\n- dot\n\n  still\n\n```c\nint  x;\n{}\n```\n");
     const struct lesson_block *block = lesson->step[0].block;
     (void)state;
     assert_int_equal(lesson->step[0].n_blocks, 5);
@@ -128,7 +119,7 @@ static void test_line_ends(void **state)
             text[n++] = '\r';
         text[n++] = *c;
     }
-    struct lesson *lesson = read_text("x", text);
+    struct lesson *lesson = lesson_case_read("x", text);
     assert_string_equal(lesson->step[0].title, "One");
     assert_string_equal(lesson->step[0].block[0].text, "Text.");
     lesson_free(lesson);
@@ -137,7 +128,7 @@ static void test_line_ends(void **state)
 /* A step's scenario is the lesson's with differences, and another one begins at its start. */
 static void test_show_scenarios(void **state)
 {
-    struct lesson *lesson = read_text(
+    struct lesson *lesson = lesson_case_read(
         "x", STEP "Text.\n```show\nat: 5\nstage: row\nelements: true\n```\n## Two\nText.\n"
                   "```show\nscenario: --nq 2 --nk 8 --causal\n```\n## Three\nText.\n");
     (void)state;
@@ -155,7 +146,7 @@ static void test_show_scenarios(void **state)
 static void test_card_show(void **state)
 {
     char text[1024];
-    struct lesson *lesson = read_text("x", STEP "Text.\n");
+    struct lesson *lesson = lesson_case_read("x", STEP "Text.\n");
     (void)state;
     assert_null(lesson->card_show.scenario);
     lesson_free(lesson);
@@ -163,14 +154,14 @@ static void test_card_show(void **state)
              "---\ncard_show:\n  scenario: --nq 2 --nk 8\n"
              "  compare: --algorithm flash1\n  stage: waves\n%s",
              &(STEP "Text.\n")[4]);
-    lesson = read_text("x", text);
+    lesson = lesson_case_read("x", text);
     assert_string_equal(lesson->card_show.scenario, "--nq 2 --nk 8");
     assert_string_equal(lesson->card_show.compare, "--algorithm flash1");
     assert_string_equal(lesson->card_show.stage, "waves");
     assert_int_equal(lesson->card_show_line, 3);
     lesson_free(lesson);
     snprintf(text, sizeof text, "---\ncard_show:\n  compare: --n 8\n%s", &(STEP "Text.\n")[4]);
-    lesson = read_text("x", text);
+    lesson = lesson_case_read("x", text);
     assert_string_equal(lesson->card_show.scenario, "--n 4");
     assert_string_equal(lesson->card_show.stage, "cross");
     lesson_free(lesson);
@@ -361,7 +352,7 @@ static void test_number_in_the_name(void **state)
     assert_int_equal(lesson_parse("d/04-x.md", text, strlen(text), &lesson, &error), FA_BAD_FILE);
     assert_string_equal(error.text,
                         "d/04-x.md:2: it is lesson 3: expected 04, as the file's name says");
-    lesson_free(read_text("d/03-x.md", text));
+    lesson_free(lesson_case_read("d/03-x.md", text));
 }
 
 int main(void)

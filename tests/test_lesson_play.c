@@ -412,13 +412,6 @@ static int open_all(void **unused)
     return written ? 0 : -1;
 }
 
-static int close_all(void **unused)
-{
-    (void)unused;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,7 +423,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_input_ends, forget),
         cmocka_unit_test_teardown(test_a_bad_progress_file, forget),
     };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return cmocka_run_group_tests(tests, open_all, program_folder_remove);
 }
 
 #else

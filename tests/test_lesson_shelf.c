@@ -9,16 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lessons/lesson.h"
-
-static struct lesson *read_text(const char *name, const char *text)
-{
-    struct lesson *lesson = NULL;
-    struct fa_error error = {FA_OK, ""};
-    if (lesson_parse(name, text, strlen(text), &lesson, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    return lesson;
-}
+#include "tests/lesson_case.h"
 
 /* ---- terms ---- */
 
@@ -37,7 +28,7 @@ static void refused(const char *text, const char *said)
 static void test_terms_of_a_lesson(void **state)
 {
     (void)state;
-    struct lesson *lesson = read_text(
+    struct lesson *lesson = lesson_case_read(
         "x", FRONT_TERMS("3", "[]",
                          "{online softmax: a, tile: b}") "TILES, subtile.\n## Two\nThe online\n"
                                                          "softmax of {tiles()} tiles.\n");

@@ -30,7 +30,7 @@ static int close_page(void **state)
 {
     (void)state;
     lesson_stage_close(&stage);
-    lesson_stage_close_shelf();
+    lesson_stage_close_shelf(NULL);
     return 0;
 }
 

@@ -188,17 +188,10 @@ static void test_each_figure_is_what_is_computed(void **unused)
     assert_int_equal(differ, 0);
 }
 
-static int close_shelf(void **unused)
-{
-    (void)unused;
-    lesson_stage_close_shelf();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_figure_is_what_is_computed),
     };
-    return cmocka_run_group_tests(tests, NULL, close_shelf);
+    return cmocka_run_group_tests(tests, NULL, lesson_stage_close_shelf);
 }

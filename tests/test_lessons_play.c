@@ -390,13 +390,6 @@ static int leave(void **unused)
     return 0;
 }
 
-static int close_shelf(void **unused)
-{
-    (void)unused;
-    lesson_stage_close_shelf();
-    return 0;
-}
-
 int main(void)
 {
     static struct CMUnitTest tests[LESSON_NUMBERS + 2] = {
@@ -407,5 +400,6 @@ int main(void)
     for (int i = 0; i < shelf->n; i++)
         tests[2 + i] = (struct CMUnitTest){shelf->lesson[i]->title, test_lesson, NULL, leave,
                                            shelf->lesson[i]};
-    return _cmocka_run_group_tests("lessons", tests, (size_t)shelf->n + 2, NULL, close_shelf);
+    return _cmocka_run_group_tests("lessons", tests, (size_t)shelf->n + 2, NULL,
+                                   lesson_stage_close_shelf);
 }

@@ -236,13 +236,6 @@ static int leave(void **unused)
     return 0;
 }
 
-static int close_shelf(void **unused)
-{
-    (void)unused;
-    lesson_stage_close_shelf();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,5 +246,5 @@ int main(void)
         cmocka_unit_test_teardown(test_errors_by_stage, leave),
         cmocka_unit_test_teardown(test_bits_in_turn, leave),
     };
-    return cmocka_run_group_tests(tests, NULL, close_shelf);
+    return cmocka_run_group_tests(tests, NULL, lesson_stage_close_shelf);
 }

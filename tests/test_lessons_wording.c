@@ -392,13 +392,6 @@ static void test_a_tile_is_no_block(void **unused)
     each_text(check_blocks);
 }
 
-static int close_shelf(void **unused)
-{
-    (void)unused;
-    lesson_stage_close_shelf();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,5 +405,5 @@ int main(void)
         cmocka_unit_test(test_numbers_are_in_words),
         cmocka_unit_test(test_a_tile_is_no_block),
     };
-    return cmocka_run_group_tests(tests, NULL, close_shelf);
+    return cmocka_run_group_tests(tests, NULL, lesson_stage_close_shelf);
 }

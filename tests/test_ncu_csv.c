@@ -285,7 +285,7 @@ static void from_a_file(void **state)
     fputs(wide, file);
     fclose(file);
     enum fa_status status = ncu_csv_read(path, &csv, &error);
-    program_folder_remove();
+    program_folder_remove(NULL);
     if (status != FA_OK)
         fail_msg("%s", error.text);
     assert_int_equal(csv.n_launches, 2);

@@ -36,7 +36,7 @@ static int free_rows(void **state)
 {
     (void)state;
     sim_paper_free(&paper);
-    program_folder_remove();
+    program_folder_remove(NULL);
     return 0;
 }
 
@@ -254,28 +254,22 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-static void expect_text(const char *text, const char *words)
-{
-    if (!text || !strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text ? text : "nothing");
-}
-
 static void test_program(void **state)
 {
     (void)state;
     struct program_run run = program_run_line("paper figure2");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
-    expect_text(run.out, "40.27       40.3  0.9992  GB       counted     met");
-    expect_text(run.out, "2,293,760");
-    expect_text(run.out, "6 of 6 exact rows are met");
+    text_expect(run.out, "40.27       40.3  0.9992  GB       counted     met");
+    text_expect(run.out, "2,293,760");
+    text_expect(run.out, "6 of 6 exact rows are met");
     program_run_free(&run);
 
     write_text(program_path("planted.json"), "{\"figure2.flash.hbm\": 4.5}");
     run = program_run_line("paper figure2 --published @planted.json");
     assert_int_equal(run.status, 1);
-    expect_text(run.err, "1 exact row is missed");
-    expect_text(run.out, "MISSED");
+    text_expect(run.err, "1 exact row is missed");
+    text_expect(run.out, "MISSED");
     program_run_free(&run);
     run = program_run_line("paper figure2 --published @planted.json --format json");
     assert_int_equal(run.status, 1);
@@ -311,8 +305,8 @@ static void test_refusals(void **state)
         struct program_run run = program_run_line(refusals[i].line);
         assert_int_equal(run.status, 2);
         assert_string_equal(run.out, "");
-        expect_text(run.err, "flashlab paper: ");
-        expect_text(run.err, refusals[i].text);
+        text_expect(run.err, "flashlab paper: ");
+        text_expect(run.err, refusals[i].text);
         program_run_free(&run);
         snprintf(line, sizeof line, "%s --format json", refusals[i].line);
         json_t *object = program_run_json(line, 2);
@@ -334,14 +328,14 @@ static void test_handout(void **state)
     char *markdown = program_read_file(program_path("handout/new/paper.md"), NULL);
     char *csv = program_read_file(program_path("handout/new/paper.csv"), NULL);
     char *script = program_read_file(program_path("handout/new/paper-table21.gp"), NULL);
-    expect_text(markdown, "## Table 21: memory, forward and backward\n");
-    expect_text(markdown,
+    text_expect(markdown, "## Table 21: memory, forward and backward\n");
+    text_expect(markdown,
                 "| flash, N = 65536, fitted form | 13,376 | 13,376 | 1 | MiB | closed form "
                 "at this size | met | 2 |\n");
-    expect_text(markdown, "](paper-table21.svg)");
-    expect_text(csv, "id,topic,title,ours,published,ratio,unit,how,exact,pass,variant\n");
-    expect_text(csv, "table21.flash.n512,table21,\"flash, N = 512, fitted form\",104.5,104,");
-    expect_text(script, "plot $s0");
+    text_expect(markdown, "](paper-table21.svg)");
+    text_expect(csv, "id,topic,title,ours,published,ratio,unit,how,exact,pass,variant\n");
+    text_expect(csv, "table21.flash.n512,table21,\"flash, N = 512, fitted form\",104.5,104,");
+    text_expect(script, "plot $s0");
     int lines = 0;
     for (const char *at = csv; *at; at++)
         lines += *at == '\n';
@@ -352,7 +346,7 @@ static void test_handout(void **state)
     char *picture = program_read_file(program_path("handout/new/paper-table21.svg"), NULL);
     assert_int_equal(picture != NULL, drawn);
     if (picture)
-        expect_text(picture, "</svg>");
+        text_expect(picture, "</svg>");
     free(picture);
     char command[600];
     snprintf(command, sizeof command, "ls '%s' | grep -q part-", program_path("handout/new"));
@@ -374,11 +368,11 @@ static void test_gnuplot_fails(void **state)
     setenv("PATH", saved, 1);
     unlink(program_path("gnuplot"));
     assert_int_equal(run.status, 2);
-    expect_text(run.err, "paper-table21.svg: gnuplot could not draw");
-    expect_text(run.err, "paper-table21.gp: told so");
+    text_expect(run.err, "paper-table21.svg: gnuplot could not draw");
+    text_expect(run.err, "paper-table21.gp: told so");
     program_run_free(&run);
     char *script = program_read_file(program_path("failed/paper-table21.gp"), NULL);
-    expect_text(script, "set output picture");
+    text_expect(script, "set output picture");
     free(script);
     char *picture = program_read_file(program_path("failed/paper-table21.svg"), NULL);
     assert_null(picture);

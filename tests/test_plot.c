@@ -15,7 +15,7 @@
 
 #include "simulator/plot.h"
 #include "simulator/plot_figure.h"
-#include "tests/program_run.h"
+#include "tests/program_expect.h"
 
 static const struct sim_provenance provenance = {
     .version = "0", .command = "flashlab sweep\nset output 'elsewhere'", .threads = 1};
@@ -286,12 +286,6 @@ static char *make_script(const struct grid *grid)
     return text;
 }
 
-static void expect_text(const char *script, const char *words)
-{
-    if (!strstr(script, words))
-        fail_msg("the script lacks: %s", words);
-}
-
 static void test_script(void **state)
 {
     (void)state;
@@ -299,27 +293,27 @@ static void test_script(void **state)
     make_grid(&grid, SIM_TILES_BEST, "sram=512..256K*2", "algorithm=standard,flash1,flash2", NULL);
     assert_true(grid.sweep.n_refused == 0);
     char *script = make_script(&grid);
-    expect_text(script, "stem = 'it''s'\n");
-    expect_text(script, "#   flashlab sweep?set output 'elsewhere'\n");
-    expect_text(script, "N = 512, d = 16, f32, one head. Tiles: best (those that move the least");
-    expect_text(script, "set logscale xy");
-    expect_text(script, "M: SRAM of one SM (KiB)");
-    expect_text(script, "elements read and written, HBM to SRAM and back");
-    expect_text(script, "a100: 192 KiB");
-    expect_text(script, "'M = d²'");
-    expect_text(script, "'N²d/√M' at graph");
-    expect_text(script, "N²d/√M below");
-    expect_text(script, "Saha and Ye 2024");
-    expect_text(script, "size 1600,1000");
-    expect_text(script, "set label 'flash1 (K, V outside)'");
-    expect_text(script, "set label 'N²d²/M (Theorem 2)'");
-    expect_text(script, "set label 'floor (our derivation)'");
-    expect_text(script, "set label 'Nd + N² (standard)'");
-    expect_text(script, "set label 'compulsory: Q, K, V, O once'");
-    expect_text(script, "moved('standard')");
-    expect_text(script, "pt 5 ps marker lc rgb '#D55E00'");
-    expect_text(script, "pt 7 ps marker lc rgb '#0072B2'");
-    expect_text(script, "pt 9 ps marker lc rgb '#009E73'");
+    text_expect(script, "stem = 'it''s'\n");
+    text_expect(script, "#   flashlab sweep?set output 'elsewhere'\n");
+    text_expect(script, "N = 512, d = 16, f32, one head. Tiles: best (those that move the least");
+    text_expect(script, "set logscale xy");
+    text_expect(script, "M: SRAM of one SM (KiB)");
+    text_expect(script, "elements read and written, HBM to SRAM and back");
+    text_expect(script, "a100: 192 KiB");
+    text_expect(script, "'M = d²'");
+    text_expect(script, "'N²d/√M' at graph");
+    text_expect(script, "N²d/√M below");
+    text_expect(script, "Saha and Ye 2024");
+    text_expect(script, "size 1600,1000");
+    text_expect(script, "set label 'flash1 (K, V outside)'");
+    text_expect(script, "set label 'N²d²/M (Theorem 2)'");
+    text_expect(script, "set label 'floor (our derivation)'");
+    text_expect(script, "set label 'Nd + N² (standard)'");
+    text_expect(script, "set label 'compulsory: Q, K, V, O once'");
+    text_expect(script, "moved('standard')");
+    text_expect(script, "pt 5 ps marker lc rgb '#D55E00'");
+    text_expect(script, "pt 7 ps marker lc rgb '#0072B2'");
+    text_expect(script, "pt 9 ps marker lc rgb '#009E73'");
     assert_null(strstr(script, "moved('fused-save-p')"));
     assert_null(strstr(script, "Square tiles"));
     assert_null(strstr(script, "did not fit"));
@@ -329,26 +323,26 @@ static void test_script(void **state)
     /* Powers of ten stand for themselves: no unit beside them. */
     make_grid(&grid, SIM_TILES_BEST, "n=16..16K*4", "algorithm=standard,flash2", NULL);
     script = make_script(&grid);
-    expect_text(script, "set label 'elements read");
-    expect_text(script, "'10³' 1000, '10⁴' 10000");
+    text_expect(script, "set label 'elements read");
+    text_expect(script, "'10³' 1000, '10⁴' 10000");
     assert_null(strstr(script, "illion"));
     free(script);
     free_grid(&grid);
 
     make_grid(&grid, SIM_TILES_SQUARE, "n=64..1K*2", "algorithm=standard,flash2", NULL);
     script = make_script(&grid);
-    expect_text(script, "d = 16, f32, SRAM 192 KiB, one head. Tiles: square");
-    expect_text(script, "Square tiles are not it past M = 16d²");
-    expect_text(script, "column('problem.nq')");
-    expect_text(script, "set label 'thousand elements read");
+    text_expect(script, "d = 16, f32, SRAM 192 KiB, one head. Tiles: square");
+    text_expect(script, "Square tiles are not it past M = 16d²");
+    text_expect(script, "column('problem.nq')");
+    text_expect(script, "set label 'thousand elements read");
     assert_null(strstr(script, "'M = d²'"));
     free(script);
     free_grid(&grid);
 
     make_grid(&grid, SIM_TILES_PAPER, "sram=16,64K,128K", "algorithm=flash1,flash2", NULL);
     script = make_script(&grid);
-    expect_text(script, "Tiles: paper (Bc = ⌈M/4d⌉, Br = min(Bc, d))");
-    expect_text(script, "flash1: 1 of 3 did not fit");
+    text_expect(script, "Tiles: paper (Bc = ⌈M/4d⌉, Br = min(Bc, d))");
+    text_expect(script, "flash1: 1 of 3 did not fit");
     free(script);
     free_grid(&grid);
 }
@@ -477,10 +471,10 @@ static void test_pictures(void **state)
         fail_msg("%s", error.text);
     assert_int_equal(count_files("a 'b'"), 4);
     char *svg = program_read_file(program_path("a 'b' $c.svg"), &n);
-    expect_text(svg, "viewBox=\"0 0 1600 1000\"");
-    expect_text(svg, "Attention, forward: counted IO against the bound");
-    expect_text(svg, "flash2 (Q outside)");
-    expect_text(svg, "N²d²/M (Theorem 2)");
+    text_expect(svg, "viewBox=\"0 0 1600 1000\"");
+    text_expect(svg, "Attention, forward: counted IO against the bound");
+    text_expect(svg, "flash2 (Q outside)");
+    text_expect(svg, "N²d²/M (Theorem 2)");
     /* A marker for each counted point: gnuplot's 5, 7 and 9 are its symbols gpPt4, 6 and 8. */
     int markers = 0;
     for (const char *at = svg; (at = strstr(at, "<use xlink:href='#gpPt")); at++)
@@ -493,13 +487,6 @@ static void test_pictures(void **state)
     assert_true(n > 20000);
     free(png);
     free_grid(&grid);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
 }
 
 int main(void)
@@ -518,5 +505,5 @@ int main(void)
         cmocka_unit_test(test_folder_missing),
         cmocka_unit_test(test_pictures),
     };
-    return cmocka_run_group_tests_name("plot", tests, NULL, remove_folder);
+    return cmocka_run_group_tests_name("plot", tests, NULL, program_folder_remove);
 }

@@ -11,45 +11,12 @@
 
 #include "reference/naive.h"
 #include "reference/oracle.h"
-#include "reference/precision.h"
-
-enum { N = 200, D = 32, ROWS = 45 }; /* no multiple of tiles or of 32 queries */
-
-static const bool both[FA_REFERENCE_COUNT] = {true, true};
-
-static struct fa_precision_case small_case(enum fa_profile profile)
-{
-    return (struct fa_precision_case){
-        .n = N, .d = D, .heads = 3, .rows = ROWS, .profile = profile, .seed = 7, .threads = 1};
-}
-
-static struct fa_precision_recipe all_of(enum fa_format format)
-{
-    struct fa_precision_recipe recipe = fa_precision_default;
-    for (int t = 0; t < 3; t++)
-        recipe.inputs[t] = format;
-    recipe.scores = recipe.weights = recipe.output = format;
-    recipe.accumulate[0] = recipe.accumulate[1] = format;
-    recipe.tile = 48;
-    return recipe;
-}
-
-/* The errors of one recipe, by reference. */
-static void measure(enum fa_profile profile, const struct fa_precision_recipe *recipe,
-                    struct fa_precision_error errors[FA_REFERENCE_COUNT])
-{
-    struct fa_precision_case setting = small_case(profile);
-    struct fa_precision_error found[1][FA_REFERENCE_COUNT];
-    struct fa_error error = {FA_OK, ""};
-    if (fa_precision_measure(&setting, recipe, 1, both, found, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    memcpy(errors, found, sizeof found);
-}
+#include "tests/precision_case.h"
 
 static double unrounded_rmse(enum fa_profile profile, const struct fa_precision_recipe *recipe)
 {
     struct fa_precision_error errors[FA_REFERENCE_COUNT];
-    measure(profile, recipe, errors);
+    precision_measure(profile, recipe, errors);
     assert_true(isfinite(errors[FA_REFERENCE_UNROUNDED].rmse));
     return errors[FA_REFERENCE_UNROUNDED].rmse;
 }
@@ -61,12 +28,12 @@ static void test_f64_is_exact(void **state)
     for (int order = 0; order < 2; order++) {
         for (int hadamard = 0; hadamard < 2; hadamard++) {
             for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-                struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+                struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
                 struct fa_precision_error errors[FA_REFERENCE_COUNT];
                 recipe.order = (enum fa_precision_order)order;
                 recipe.hadamard = hadamard;
                 recipe.tile = tiles[i];
-                measure(FA_PROFILE_OUTLIERS, &recipe, errors);
+                precision_measure(FA_PROFILE_OUTLIERS, &recipe, errors);
                 for (int reference = 0; reference < 2; reference++) {
                     assert_int_equal(errors[reference].o.n, 3 * ROWS * D);
                     assert_int_equal(errors[reference].o.mismatches, 0);
@@ -85,7 +52,7 @@ static void test_one_key_by_hand(void **state)
     const double q[2] = {1, 2}, k[2] = {3, 4};
     for (int input = 0; input < FA_FORMAT_COUNT; input++) {
         for (int output = 0; output < FA_FORMAT_COUNT; output++) {
-            struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+            struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
             double v[2] = {1.0637, -0.3391}, o[2];
             const int64_t row = 0;
             recipe.inputs[2] = (enum fa_format)input;
@@ -107,7 +74,7 @@ static void test_one_key_by_hand(void **state)
 static void test_scores_are_rounded_twice(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
     const double q[8] = {1, 1, 0, 0, 0, 0, 0, 0}, v[16] = {[0] = 1};
     double k[16] = {3.17, 2.2, 0, 0, 0, 0, 0, 0, [8] = 1.11, 0.7}, o[8], s[2];
     const int64_t row = 0;
@@ -135,7 +102,7 @@ static double dot(const double *a, const double *b)
 static void test_rotation(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
     double q[2 * D], k[2 * D], v[2 * D], turned[2][2 * D];
     for (int i = 0; i < 2 * D; i++) {
         q[i] = sin(i + 1);
@@ -169,7 +136,7 @@ static void test_rotation(void **state)
 static void test_scales(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_E4M3);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_E4M3);
     double drawn[3 * D], x[3][3 * D];
     for (int i = 0; i < 3 * D; i++)
         drawn[i] = (i % 2 ? -1 : 1) * (1000 + 37 * i) * (i < 2 * D ? 1 : 1e-6);
@@ -222,7 +189,7 @@ static void test_each_format_counts(void **state)
         for (int knob = 0; knob < 8; knob++) {
             double before = 0;
             for (size_t i = 0; i < sizeof rising / sizeof *rising; i++) {
-                struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+                struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
                 recipe.order = (enum fa_precision_order)order;
                 recipe.weight_scale = 256;
                 *knob_of(&recipe, knob) = rising[i];
@@ -248,14 +215,14 @@ static void test_each_format_counts(void **state)
 static void test_references(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
     struct fa_precision_error errors[FA_REFERENCE_COUNT];
     for (int t = 0; t < 3; t++)
         recipe.inputs[t] = FA_FORMAT_E4M3;
     recipe.scale = FA_SCALE_BLOCK;
     recipe.scale_rows = 64;
     recipe.hadamard = true;
-    measure(FA_PROFILE_GAUSS, &recipe, errors);
+    precision_measure(FA_PROFILE_GAUSS, &recipe, errors);
     assert_true(errors[FA_REFERENCE_ROUNDED].o.max_abs_error < 1e-12);
     assert_true(errors[FA_REFERENCE_UNROUNDED].rmse > 1e-3);
     assert_true(errors[FA_REFERENCE_UNROUNDED].standard_error > 0);
@@ -274,8 +241,8 @@ static void test_f16_is_like_the_naive_run(void **state)
     static double o[ROWS * WIDTH], truth[ROWS * WIDTH];
     double lse[ROWS];
     int64_t rows[ROWS];
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F16);
-    struct fa_precision_case setting = small_case(FA_PROFILE_GAUSS);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F16);
+    struct fa_precision_case setting = precision_small_case(FA_PROFILE_GAUSS);
     struct fa_precision_error errors[1][FA_REFERENCE_COUNT];
     for (int i = 0; i < 3; i++)
         assert_int_equal(fa_tensor_create(&t[i], FA_F64, shape, NULL), FA_OK);
@@ -292,7 +259,8 @@ static void test_f16_is_like_the_naive_run(void **state)
     recipe.order = FA_STANDARD_ORDER;
     setting.d = WIDTH;
     setting.heads = 1;
-    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, both, errors, NULL), FA_OK);
+    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, precision_both, errors, NULL),
+                     FA_OK);
     assert_true(fabs(errors[0][0].rmse / fa_comparison_rms(&naive) - 1) < 0.01);
     assert_true(errors[0][0].standard_error == 0);
     for (int i = 0; i < 3; i++)
@@ -305,7 +273,7 @@ static void test_both_paths_of_f32_sums(void **state)
 {
     (void)state;
     for (int order = 0; order < 2; order++) {
-        struct fa_precision_recipe recipe = all_of(FA_FORMAT_F16), wide;
+        struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F16), wide;
         double x[3][N * D], o[2][ROWS * D];
         int64_t rows[ROWS];
         for (int t = 0; t < 3; t++)
@@ -332,7 +300,7 @@ static void test_both_paths_of_f32_sums(void **state)
 static void test_wide_factors(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F64);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F64);
     const double q[2] = {1 + 0x1p-24, 0}, k[2] = {1 + 0x1p-24, 0}, v[2] = {1, 0};
     const int64_t row = 0;
     double o;
@@ -346,17 +314,17 @@ static void test_wide_factors(void **state)
 static void test_claims(void **state)
 {
     (void)state;
-    struct fa_precision_recipe standard = all_of(FA_FORMAT_F16), flash, bytes;
+    struct fa_precision_recipe standard = precision_all_of(FA_FORMAT_F16), flash, bytes;
     standard.accumulate[0] = standard.accumulate[1] = FA_FORMAT_F32;
     flash = standard;
     flash.scores = FA_FORMAT_F32;
     standard.order = FA_STANDARD_ORDER;
     struct fa_precision_error errors[2][FA_REFERENCE_COUNT];
-    measure(FA_PROFILE_OUTLIERS, &standard, errors[0]);
-    measure(FA_PROFILE_OUTLIERS, &flash, errors[1]);
+    precision_measure(FA_PROFILE_OUTLIERS, &standard, errors[0]);
+    precision_measure(FA_PROFILE_OUTLIERS, &flash, errors[1]);
     assert_true(errors[1][0].rmse < errors[0][0].rmse);
     assert_true(errors[1][1].rmse < 0.8 * errors[1][0].rmse);
-    bytes = all_of(FA_FORMAT_F64);
+    bytes = precision_all_of(FA_FORMAT_F64);
     bytes.order = FA_STANDARD_ORDER;
     bytes.weights = FA_FORMAT_E4M3;
     double plain_rmse = unrounded_rmse(FA_PROFILE_GAUSS, &bytes);
@@ -372,7 +340,7 @@ static void test_rotation_helps_8_bits(void **state)
     double squares[2] = {0, 0};
     for (int hadamard = 0; hadamard < 2; hadamard++) {
         for (int pair = 0; pair < 200; pair++) {
-            struct fa_precision_recipe recipe = all_of(FA_FORMAT_E4M3);
+            struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_E4M3);
             double q[D], k[D];
             recipe.hadamard = hadamard;
             for (int c = 0; c < D; c++) {
@@ -394,7 +362,7 @@ static void test_rotation_helps_8_bits(void **state)
 static void test_overflow_shows(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F16);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F16);
     double q[2] = {300, 300}, k[2] = {300, 300}, v[2] = {1, 1}, o[2];
     const int64_t row = 0;
     assert_int_equal(fa_precision_rows(&recipe, 1, 2, q, k, v, &row, 1, o, NULL), FA_OK);

@@ -9,52 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference/precision.h"
-
-enum { N = 200, D = 32, ROWS = 45 }; /* no multiple of tiles or of 32 queries */
-
-static const bool both[FA_REFERENCE_COUNT] = {true, true};
-
-static struct fa_precision_case small_case(enum fa_profile profile)
-{
-    return (struct fa_precision_case){
-        .n = N, .d = D, .heads = 3, .rows = ROWS, .profile = profile, .seed = 7, .threads = 1};
-}
-
-static struct fa_precision_recipe all_of(enum fa_format format)
-{
-    struct fa_precision_recipe recipe = fa_precision_default;
-    for (int t = 0; t < 3; t++)
-        recipe.inputs[t] = format;
-    recipe.scores = recipe.weights = recipe.output = format;
-    recipe.accumulate[0] = recipe.accumulate[1] = format;
-    recipe.tile = 48;
-    return recipe;
-}
-
-/* The errors of one recipe, by reference. */
-static void measure(enum fa_profile profile, const struct fa_precision_recipe *recipe,
-                    struct fa_precision_error errors[FA_REFERENCE_COUNT])
-{
-    struct fa_precision_case setting = small_case(profile);
-    struct fa_precision_error found[1][FA_REFERENCE_COUNT];
-    struct fa_error error = {FA_OK, ""};
-    if (fa_precision_measure(&setting, recipe, 1, both, found, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    memcpy(errors, found, sizeof found);
-}
+#include "tests/precision_case.h"
 
 /* A recipe's errors do not depend on its neighbours, nor on the number of threads. */
 static void test_neighbours_and_threads(void **state)
 {
     (void)state;
-    struct fa_precision_case setting = small_case(FA_PROFILE_OUTLIERS);
+    struct fa_precision_case setting = precision_small_case(FA_PROFILE_OUTLIERS);
     enum { RECIPES = 8 };
     struct fa_precision_recipe recipes[RECIPES];
     struct fa_precision_error together[RECIPES][FA_REFERENCE_COUNT];
     struct fa_precision_error threaded[RECIPES][FA_REFERENCE_COUNT];
     for (int i = 0; i < RECIPES; i++)
-        recipes[i] = all_of(FA_FORMAT_F16);
+        recipes[i] = precision_all_of(FA_FORMAT_F16);
     recipes[1].scores = FA_FORMAT_F32;
     recipes[2].inputs[1] = FA_FORMAT_E4M3;
     recipes[3] = recipes[2];
@@ -67,12 +34,14 @@ static void test_neighbours_and_threads(void **state)
     recipes[6].scale_rows = 16;
     recipes[7] = recipes[6];
     recipes[7].scale_rows = 50;
-    assert_int_equal(fa_precision_measure(&setting, recipes, RECIPES, both, together, NULL), FA_OK);
+    assert_int_equal(
+        fa_precision_measure(&setting, recipes, RECIPES, precision_both, together, NULL), FA_OK);
     setting.threads = 3;
-    assert_int_equal(fa_precision_measure(&setting, recipes, RECIPES, both, threaded, NULL), FA_OK);
+    assert_int_equal(
+        fa_precision_measure(&setting, recipes, RECIPES, precision_both, threaded, NULL), FA_OK);
     for (int i = 0; i < RECIPES; i++) {
         struct fa_precision_error alone[FA_REFERENCE_COUNT];
-        measure(FA_PROFILE_OUTLIERS, &recipes[i], alone);
+        precision_measure(FA_PROFILE_OUTLIERS, &recipes[i], alone);
         for (int reference = 0; reference < 2; reference++) {
             assert_true(together[i][reference].rmse == alone[reference].rmse);
             assert_true(threaded[i][reference].rmse == alone[reference].rmse);
@@ -87,15 +56,16 @@ static void test_neighbours_and_threads(void **state)
 static void test_heads(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_BF16);
-    struct fa_precision_case setting = small_case(FA_PROFILE_GAUSS);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_BF16);
+    struct fa_precision_case setting = precision_small_case(FA_PROFILE_GAUSS);
     struct fa_precision_error all[1][FA_REFERENCE_COUNT], one[3][FA_REFERENCE_COUNT];
     double sum = 0, spread = 0;
-    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, both, all, NULL), FA_OK);
+    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, precision_both, all, NULL), FA_OK);
     setting.heads = 1;
     for (int head = 0; head < 3; head++) {
         setting.seed = 7 + ((uint64_t)head << 32);
-        assert_int_equal(fa_precision_measure(&setting, &recipe, 1, both, &one[head], NULL), FA_OK);
+        assert_int_equal(
+            fa_precision_measure(&setting, &recipe, 1, precision_both, &one[head], NULL), FA_OK);
         sum += one[head][0].rmse * one[head][0].rmse / 3;
     }
     assert_true(fabs(all[0][0].rmse / sqrt(sum) - 1) < 1e-12);
@@ -118,13 +88,13 @@ static void test_cancel(void **state)
     (void)state;
     int calls = 0;
     const struct fa_watch watch = {stop_at_third, &calls};
-    struct fa_precision_case setting = small_case(FA_PROFILE_GAUSS);
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F16);
+    struct fa_precision_case setting = precision_small_case(FA_PROFILE_GAUSS);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F16);
     struct fa_precision_error errors[1][FA_REFERENCE_COUNT];
     struct fa_error error = {FA_OK, ""};
     memset(errors, 0x5a, sizeof errors);
     setting.watch = &watch;
-    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, both, errors, &error),
+    assert_int_equal(fa_precision_measure(&setting, &recipe, 1, precision_both, errors, &error),
                      FA_CANCELLED);
     assert_string_equal(error.text, "stopped before all rows were compared");
     assert_int_equal(calls, 3);
@@ -135,7 +105,7 @@ static void test_cancel(void **state)
 static void test_refused_recipes(void **state)
 {
     (void)state;
-    struct fa_precision_recipe good = all_of(FA_FORMAT_F16), bad[8];
+    struct fa_precision_recipe good = precision_all_of(FA_FORMAT_F16), bad[8];
     struct fa_error error;
     for (int i = 0; i < 8; i++)
         bad[i] = good;
@@ -164,12 +134,12 @@ static void test_refused_recipes(void **state)
 static void test_refused_cases(void **state)
 {
     (void)state;
-    struct fa_precision_recipe recipe = all_of(FA_FORMAT_F16);
+    struct fa_precision_recipe recipe = precision_all_of(FA_FORMAT_F16);
     struct fa_precision_error errors[1][FA_REFERENCE_COUNT];
     struct fa_precision_case bad[7];
     const bool none[FA_REFERENCE_COUNT] = {false, false};
     for (int i = 0; i < 7; i++)
-        bad[i] = small_case(FA_PROFILE_GAUSS);
+        bad[i] = precision_small_case(FA_PROFILE_GAUSS);
     bad[0].n = 0;
     bad[1].heads = 0;
     bad[2].d = 0;
@@ -178,16 +148,18 @@ static void test_refused_cases(void **state)
     bad[5].threads = 0;
     bad[6].profile = FA_PROFILE_COUNT;
     for (int i = 0; i < 7; i++)
-        assert_int_equal(fa_precision_measure(&bad[i], &recipe, 1, both, errors, NULL),
+        assert_int_equal(fa_precision_measure(&bad[i], &recipe, 1, precision_both, errors, NULL),
                          FA_BAD_ARGUMENT);
-    bad[0] = small_case(FA_PROFILE_GAUSS);
+    bad[0] = precision_small_case(FA_PROFILE_GAUSS);
     assert_int_equal(fa_precision_measure(&bad[0], &recipe, 1, none, errors, NULL),
                      FA_BAD_ARGUMENT);
     bad[0].n = bad[0].d = INT64_C(1) << 40;
-    assert_int_equal(fa_precision_measure(&bad[0], &recipe, 1, both, errors, NULL), FA_TOO_LARGE);
+    assert_int_equal(fa_precision_measure(&bad[0], &recipe, 1, precision_both, errors, NULL),
+                     FA_TOO_LARGE);
     bad[0].n = INT64_C(1) << 56;
     bad[0].d = 1;
-    assert_int_equal(fa_precision_measure(&bad[0], &recipe, 1, both, errors, NULL), FA_NO_MEMORY);
+    assert_int_equal(fa_precision_measure(&bad[0], &recipe, 1, precision_both, errors, NULL),
+                     FA_NO_MEMORY);
 }
 
 int main(void)

@@ -11,13 +11,7 @@
 #include <unistd.h>
 
 #include "simulator/plot.h"
-#include "tests/program_run.h"
-
-static void expect_text(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("the tour lacks: %s", words);
-}
+#include "tests/program_expect.h"
 
 /* No line is longer than 80 columns; a byte that goes on in UTF-8 takes none. */
 static void check_width(const char *text)
@@ -37,22 +31,22 @@ static void check_width(const char *text)
 static void check_numbers(const char *text)
 {
     /* The worked example: m 1 then 3, factor 0.135, l 1.135, O = P. */
-    expect_text(text, "[ 1      3     ]");
-    expect_text(text, "[ 2      4     ]");
-    expect_text(text, "weights  P          [ 0.119  0.881 ]");
-    expect_text(text, "output   O = P V    [ 0.119  0.881 ]");
-    expect_text(text, "key 0               1        1                   1     [ 1      0     ]");
-    expect_text(text, "key 1               3        3     0.135     1.135     [ 0.135  1     ]");
-    expect_text(text, "O / l                                                  [ 0.119  0.881 ]");
-    expect_text(text, "l becomes 0.135 x 1 + 1 = 1.135");
-    expect_text(text, "m 2, then 4; factor 0.135; l 1.135");
-    expect_text(text, "first 3.127");
+    text_expect(text, "[ 1      3     ]");
+    text_expect(text, "[ 2      4     ]");
+    text_expect(text, "weights  P          [ 0.119  0.881 ]");
+    text_expect(text, "output   O = P V    [ 0.119  0.881 ]");
+    text_expect(text, "key 0               1        1                   1     [ 1      0     ]");
+    text_expect(text, "key 1               3        3     0.135     1.135     [ 0.135  1     ]");
+    text_expect(text, "O / l                                                  [ 0.119  0.881 ]");
+    text_expect(text, "l becomes 0.135 x 1 + 1 = 1.135");
+    text_expect(text, "m 2, then 4; factor 0.135; l 1.135");
+    text_expect(text, "first 3.127");
     /* N = 1024, d = 64: what all tiles share, from the closed forms. */
-    expect_text(text, "2,162,688");
-    expect_text(text, "66,560");
-    expect_text(text, "0.26 million: Q, K, V read once");
-    expect_text(text, "S and P are 91 % of what standard moves");
-    expect_text(text, "standard keeps 8.39 MB in HBM, flash1 0.01 MB, flash2 nothing");
+    text_expect(text, "2,162,688");
+    text_expect(text, "66,560");
+    text_expect(text, "0.26 million: Q, K, V read once");
+    text_expect(text, "S and P are 91 % of what standard moves");
+    text_expect(text, "standard keeps 8.39 MB in HBM, flash1 0.01 MB, flash2 nothing");
 }
 
 static struct program_run take_tour(const char *folder)
@@ -74,8 +68,8 @@ static void test_plain_terminal(void **state)
     check_width(run.out);
     for (const char *at = run.out; *at; at++)
         assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
-    expect_text(run.out, "standard  ::::::");
-    expect_text(run.out, "flash2    ######");
+    text_expect(run.out, "standard  ::::::");
+    text_expect(run.out, "flash2    ######");
     program_run_free(&run);
 }
 
@@ -87,15 +81,15 @@ static void test_utf8_terminal(void **state)
     assert_int_equal(run.status, 0);
     check_numbers(run.out);
     check_width(run.out);
-    expect_text(run.out, "N²d²/M");
-    expect_text(run.out, "standard  ▒▒▒▒▒▒");
-    expect_text(run.out, "flash2    ██████");
+    text_expect(run.out, "N²d²/M");
+    text_expect(run.out, "standard  ▒▒▒▒▒▒");
+    text_expect(run.out, "flash2    ██████");
     assert_null(strchr(run.out, '\033'));
     assert_int_equal(access(program_path("utf8/deep/counted-io.csv"), F_OK), 0);
     assert_int_equal(access(program_path("utf8/deep/counted-io.gp"), F_OK), 0);
     if (sim_plot_find_gnuplot(NULL) == FA_OK) {
-        expect_text(run.out, "utf8/deep/counted-io.svg\n");
-        expect_text(run.out, "utf8/deep/counted-io.png\n");
+        text_expect(run.out, "utf8/deep/counted-io.svg\n");
+        text_expect(run.out, "utf8/deep/counted-io.png\n");
         assert_int_equal(access(program_path("utf8/deep/counted-io.svg"), F_OK), 0);
         assert_int_equal(access(program_path("utf8/deep/counted-io.png"), F_OK), 0);
     }
@@ -114,8 +108,8 @@ static void test_without_gnuplot(void **state)
     setenv("PATH", path, 1);
     assert_int_equal(run.status, 0);
     check_numbers(run.out);
-    expect_text(run.out, "no figure: gnuplot is missing");
-    expect_text(run.out, "Go on");
+    text_expect(run.out, "no figure: gnuplot is missing");
+    text_expect(run.out, "Go on");
     assert_int_equal(access(program_path("bare/counted-io.csv"), F_OK), 0);
     assert_int_not_equal(access(program_path("bare/counted-io.svg"), F_OK), 0);
     program_run_free(&run);
@@ -127,15 +121,8 @@ static void test_folder_that_can_not_be_made(void **state)
     struct program_run run = take_tour("/dev/null/figures");
     assert_int_equal(run.status, 2);
     assert_string_equal(run.out, "");
-    expect_text(run.err, "/dev/null");
+    text_expect(run.err, "/dev/null");
     program_run_free(&run);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    program_folder_remove();
-    return 0;
 }
 
 int main(void)
@@ -146,5 +133,5 @@ int main(void)
         cmocka_unit_test(test_without_gnuplot),
         cmocka_unit_test(test_folder_that_can_not_be_made),
     };
-    return cmocka_run_group_tests_name("tour", tests, NULL, remove_folder);
+    return cmocka_run_group_tests_name("tour", tests, NULL, program_folder_remove);
 }

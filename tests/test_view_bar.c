@@ -82,14 +82,6 @@ static void draw(const struct view_frame *frame)
     }
 }
 
-static const struct view_hit *hit_of(enum view_action action, int64_t value)
-{
-    for (size_t h = 0; h < list.n_hits; h++)
-        if (list.hits[h].action == action && list.hits[h].value == value)
-            return &list.hits[h];
-    return NULL;
-}
-
 /* Chips that fit are seen; the others, and flags that are off, are reached through the last one. */
 static void every_option_can_be_reached(void **state)
 {
@@ -109,14 +101,15 @@ static void every_option_can_be_reached(void **state)
         if (!view_case_says(&list, more))
             fail_msg("no %s at %g wide", more, (double)sizes[s][0]);
         assert_true(chips >= (sizes[s][0] >= 1280 ? 7 : 1));
-        assert_non_null(hit_of(VIEW_CHIP, first));
+        assert_non_null(view_case_hit(&list, VIEW_CHIP, first));
         frame.open_chip = first;
         draw(&frame);
         for (int o = 0; o < frame.n_options; o++)
             if (o == 6)
-                assert_true(!hit_of(VIEW_CHIP, o) || hit_of(VIEW_CHIP, o)->off);
+                assert_true(!view_case_hit(&list, VIEW_CHIP, o) ||
+                            view_case_hit(&list, VIEW_CHIP, o)->off);
             else
-                assert_non_null(hit_of(VIEW_CHIP, o));
+                assert_non_null(view_case_hit(&list, VIEW_CHIP, o));
     }
 }
 
@@ -128,7 +121,7 @@ static void chips_are_edited(void **state)
         frame.open_chip = 0;
         draw(&frame);
         for (int c = 0; algorithms[c]; c++) {
-            const struct view_hit *choice = hit_of(VIEW_CHIP_VALUE, c);
+            const struct view_hit *choice = view_case_hit(&list, VIEW_CHIP_VALUE, c);
             assert_non_null(choice);
             assert_int_equal(choice->layer, VIEW_POPUP);
             assert_true(choice->box.y + choice->box.h <= frame.height);
@@ -141,7 +134,7 @@ static void chips_are_edited(void **state)
         frame.edit_text = "1024";
         draw(&frame);
         assert_true(view_case_says(&list, "1024"));
-        assert_null(hit_of(VIEW_CHIP_VALUE, 0));
+        assert_null(view_case_hit(&list, VIEW_CHIP_VALUE, 0));
         /* Of a text that is too long the end is seen. */
         frame.edit_text =
             "/a/very/long/path/that/no/field/of/this/width/could/ever/hold/values.npy";
@@ -156,21 +149,21 @@ static void the_menu_lists_the_stages(void **state)
     for (size_t s = 0; s < SIZES; s++) {
         struct view_frame frame = frame_of(sizes[s][0], sizes[s][1]);
         draw(&frame);
-        assert_non_null(hit_of(VIEW_CONTENTS, 0));
-        assert_non_null(hit_of(VIEW_THEME, 0));
-        assert_non_null(hit_of(VIEW_HELP, 0));
-        assert_non_null(hit_of(VIEW_SAVE, 0));
-        assert_null(hit_of(VIEW_STAGE, VIEW_STAGE_ROW));
+        assert_non_null(view_case_hit(&list, VIEW_CONTENTS, 0));
+        assert_non_null(view_case_hit(&list, VIEW_THEME, 0));
+        assert_non_null(view_case_hit(&list, VIEW_HELP, 0));
+        assert_non_null(view_case_hit(&list, VIEW_SAVE, 0));
+        assert_null(view_case_hit(&list, VIEW_STAGE, VIEW_STAGE_ROW));
         frame.stages_open = true;
         draw(&frame);
         for (int stage = 0; stage < VIEW_STAGES; stage++) {
-            const struct view_hit *hit = hit_of(VIEW_STAGE, stage);
+            const struct view_hit *hit = view_case_hit(&list, VIEW_STAGE, stage);
             assert_non_null(hit);
             assert_true(hit->box.y + hit->box.h <= frame.height);
         }
         frame.panel_open = false;
         draw(&frame);
-        assert_non_null(hit_of(VIEW_PANEL, VIEW_PANEL_CODE));
+        assert_non_null(view_case_hit(&list, VIEW_PANEL, VIEW_PANEL_CODE));
     }
 }
 
@@ -242,7 +235,7 @@ static void the_sheet_shows_everything(void **state)
             list.theme = s % 2 ? &view_light : &view_dark;
             view_scene_help(&list, &scene);
             view_case_check_texts(&list, frame.width, frame.height);
-            assert_non_null(hit_of(VIEW_HELP, 0));
+            assert_non_null(view_case_hit(&list, VIEW_HELP, 0));
             for (size_t w = 0; w < sizeof words / sizeof *words; w++)
                 seen[w] = seen[w] || view_case_text(&list, words[w]);
             if (frame.scroll >= list.scroll_most)
@@ -318,7 +311,7 @@ static void messages_stand_alone(void **state)
             view_case_check_texts(&list, frame.width, frame.height);
             assert_true(view_case_says(&list, "d differs"));
             assert_non_null(view_case_text(&list, "k.npy is 5 x 64"));
-            const struct view_hit *button = hit_of(VIEW_RETRY, VIEW_REMEDY_RUN_AGAIN);
+            const struct view_hit *button = view_case_hit(&list, VIEW_RETRY, VIEW_REMEDY_RUN_AGAIN);
             assert_non_null(button);
             assert_true(button->box.y + button->box.h <= frame.height);
             assert_true(button->box.w >= 28 && button->box.h >= 28);

@@ -7,27 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/view_case.h"
+#include "tests/tidy_case.h"
 #include "visualizer/cross.h"
-
-static struct view_run *tidy;
-static struct view_draw draw;
-
-static int begin(void **state)
-{
-    (void)state;
-    tidy = view_case_open(&view_case_tidy);
-    view_draw_open(&draw, &view_builtin_face, &view_dark);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    view_run_close(tidy);
-    view_draw_close(&draw);
-    return 0;
-}
 
 /* The memories of a frame alone, without what stands round them. */
 static struct view_scene paint(const struct view_frame *frame)
@@ -606,5 +587,5 @@ int main(void)
         cmocka_unit_test(texts_fit_everywhere),
         cmocka_unit_test(many_tiles_are_few_items),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, tidy_case_open, tidy_case_close);
 }

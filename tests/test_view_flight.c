@@ -7,26 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/view_case.h"
-
-static struct view_run *tidy;
-static struct view_draw draw;
-
-static int begin(void **state)
-{
-    (void)state;
-    tidy = view_case_open(&view_case_tidy);
-    view_draw_open(&draw, &view_builtin_face, &view_dark);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    view_run_close(tidy);
-    view_draw_close(&draw);
-    return 0;
-}
+#include "tests/tidy_case.h"
 
 /* What flies alone. */
 static struct view_scene fly(const struct view_frame *frame)
@@ -323,5 +304,5 @@ int main(void)
         cmocka_unit_test(a_ghost_says_that_it_is_none),
         cmocka_unit_test(cards_leave_their_cells_free),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, tidy_case_open, tidy_case_close);
 }

@@ -107,7 +107,7 @@ static void draw_page(const char *page, const char *path)
     if (cli_view_save_frame(&stage.view, stage.frame, path, &error) != FA_OK)
         fail_msg("%s", error.text);
     lesson_stage_close(&stage);
-    lesson_stage_close_shelf();
+    lesson_stage_close_shelf(NULL);
 }
 
 #else
@@ -168,13 +168,6 @@ static void test_pictures(void **state)
     check_golden(*state);
 }
 
-static int remove_folder(void **unused)
-{
-    (void)unused;
-    program_folder_remove();
-    return 0;
-}
-
 int main(void)
 {
     enum { N = sizeof goldens / sizeof *goldens };
@@ -182,7 +175,7 @@ int main(void)
     for (size_t i = 0; i < N; i++)
         tests[i] = (struct CMUnitTest){goldens[i].name, test_pictures, NULL, NULL,
                                        (void *)(uintptr_t)&goldens[i]};
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }
 
 #else

@@ -47,7 +47,7 @@ static int close_lesson(void **state)
 {
     (void)state;
     lesson_stage_close(&stage);
-    lesson_stage_close_shelf();
+    lesson_stage_close_shelf(NULL);
     return chdir(folder_before);
 }
 

@@ -198,11 +198,6 @@ static void bring(struct lesson_player *p, enum state state)
         view_state_settle(p->state);
 }
 
-static bool says(struct lesson_player *p, const char *words)
-{
-    return view_case_text(view_state_draw(p->state), words) != NULL;
-}
-
 /* ---- what is said ------------------------------------------------------------------------ */
 
 static void test_states_say_what_they_are(void **unused)
@@ -244,7 +239,8 @@ static void test_states_say_what_they_are(void **unused)
         struct lesson_player p;
         lesson_player_open(&p, shelf, 1280, 720, false);
         bring(&p, cases[c].state);
-        if (!says(&p, cases[c].says) || (cases[c].says_not && says(&p, cases[c].says_not)))
+        if (!lesson_player_says(&p, cases[c].says) ||
+            (cases[c].says_not && lesson_player_says(&p, cases[c].says_not)))
             fail_msg("case %zu: expected \"%s\", and not \"%s\"", c, cases[c].says,
                      cases[c].says_not ? cases[c].says_not : "");
         lesson_player_close(&p);
@@ -276,7 +272,7 @@ static void test_what_is_covered_does_not_tell(void **unused)
             lesson_player_do(&p, VIEW_PANEL, VIEW_PANEL_LESSON);
             lesson_player_click(&p, VIEW_LESSON_SHOW, 0);
             view_state_settle(p.state);
-            assert_true(says(&p, right)); /* this would have found it */
+            assert_true(lesson_player_says(&p, right)); /* this would have found it */
             lesson_player_close(&p);
         }
 }
@@ -348,7 +344,7 @@ static void test_beside_two_runs_too(void **unused)
             lesson_player_go(&p, 41, step);
             view_state_settle(p.state);
             assert_non_null(p.frame->run[1]);
-            assert_true(says(&p, step == 0 ? "Side by side" : "What you now know"));
+            assert_true(lesson_player_says(&p, step == 0 ? "Side by side" : "What you now know"));
             view_case_check_texts(view_state_draw(p.state), sizes[s][0], sizes[s][1]);
             check_hits(view_state_draw(p.state), sizes[s][0], sizes[s][1]);
             lesson_player_close(&p);

@@ -11,24 +11,13 @@
 
 #include "tests/lesson_player.h"
 
-static void open_at(struct lesson_player *p, int step)
-{
-    lesson_player_open(p, lesson_player_shelf, 1280, 720, false);
-    lesson_player_go(p, 40, step);
-}
-
-static bool says(struct lesson_player *p, const char *words)
-{
-    return view_case_text(view_state_draw(p->state), words) != NULL;
-}
-
 /* ---- steps ------------------------------------------------------------------------------- */
 
 static void test_a_step_opens_its_run_and_plays(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 0);
+    lesson_player_open_at(&p, 0);
     assert_int_equal(p.opens, 1);
     assert_string_equal(p.words, "--algorithm flash2 --n 16 --d 4 --tiles 4x4 --sram 4K");
     assert_int_equal(p.view->phase, VIEW_LESSON_READ);
@@ -53,7 +42,7 @@ static void test_pausing_a_step_leaves_it_where_it_is(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 0);
+    lesson_player_open_at(&p, 0);
     view_state_tick(p.state, 300);
     lesson_player_key(&p, VIEW_KEY_SPACE);
     struct view_position here = p.frame->at[0];
@@ -66,7 +55,7 @@ static void test_next_and_back(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 0);
+    lesson_player_open_at(&p, 0);
     lesson_player_do(&p, VIEW_LESSON_BACK, 0); /* there is none before */
     assert_int_equal(p.view->step, 0);
     lesson_player_do(&p, VIEW_LESSON_NEXT, 0); /* while it plays: it gets there */
@@ -117,7 +106,7 @@ static void test_nothing_is_preset_and_check_is_off(void **unused)
     struct lesson_player p;
     (void)unused;
     for (int step = 1; step < 4; step++) {
-        open_at(&p, step);
+        lesson_player_open_at(&p, step);
         assert_int_equal(p.view->phase, VIEW_LESSON_PREDICT);
         assert_true(p.frame->covered);
         assert_int_equal(p.view->choice, -1);
@@ -135,7 +124,7 @@ static void test_right_by_keys(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 1);
+    lesson_player_open_at(&p, 1);
     lesson_player_type(&p, "2");
     assert_int_equal(p.view->choice, 1);
     lesson_player_key(&p, VIEW_KEY_ENTER);
@@ -147,8 +136,8 @@ static void test_right_by_keys(void **unused)
     assert_int_equal(p.frame->at[0].landed, view_run_length(p.frame->run[0]));
     assert_int_equal(p.view->grade.verdict, LESSON_RIGHT);
     assert_string_equal(p.view->why, "K and V come 4 times.");
-    assert_true(says(&p, "Right: "));
-    assert_false(says(&p, "Not quite"));
+    assert_true(lesson_player_says(&p, "Right: "));
+    assert_false(lesson_player_says(&p, "Not quite"));
     lesson_player_close(&p);
 }
 
@@ -156,7 +145,7 @@ static void test_wrong_once_is_tried_once_more(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 1);
+    lesson_player_open_at(&p, 1);
     uint64_t stands = p.frame->at[0].landed;
     lesson_player_click(&p, VIEW_LESSON_CHOOSE, 0);
     lesson_player_click(&p, VIEW_LESSON_CHECK, 0);
@@ -164,8 +153,8 @@ static void test_wrong_once_is_tried_once_more(void **unused)
     assert_true(p.view->again);
     assert_true(p.frame->covered); /* the answer is not told yet */
     assert_int_equal(p.frame->at[0].landed, stands);
-    assert_true(says(&p, "Not quite: Q alone"));
-    assert_true(says(&p, "Q moves 64 elements, once each."));
+    assert_true(lesson_player_says(&p, "Not quite: Q alone"));
+    assert_true(lesson_player_says(&p, "Q moves 64 elements, once each."));
     lesson_player_click(&p, VIEW_LESSON_AGAIN, 0);
     assert_int_equal(p.view->phase, VIEW_LESSON_PREDICT);
     assert_int_equal(p.view->choice, -1);
@@ -176,7 +165,7 @@ static void test_wrong_once_is_tried_once_more(void **unused)
     assert_false(p.view->again); /* once */
     assert_null(lesson_player_hit(&p, VIEW_LESSON_AGAIN, 0));
     assert_false(p.frame->covered);
-    assert_true(says(&p, "K and V come 4 times."));
+    assert_true(lesson_player_says(&p, "K and V come 4 times."));
     lesson_player_close(&p);
 }
 
@@ -184,7 +173,7 @@ static void test_show_me_is_seen_and_not_wrong(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 1);
+    lesson_player_open_at(&p, 1);
     lesson_player_click(&p, VIEW_LESSON_CHOOSE, 0);
     lesson_player_click(&p, VIEW_LESSON_SHOW, 0);
     lesson_player_wait(&p);
@@ -192,9 +181,9 @@ static void test_show_me_is_seen_and_not_wrong(void **unused)
     assert_int_equal(p.view->tries, 0);
     assert_int_equal(p.view->choice, -1);
     assert_true(isnan(p.view->grade.given));
-    assert_false(says(&p, "Not quite"));
-    assert_false(says(&p, "Right"));
-    assert_true(says(&p, "It is 512 elements"));
+    assert_false(lesson_player_says(&p, "Not quite"));
+    assert_false(lesson_player_says(&p, "Right"));
+    assert_true(lesson_player_says(&p, "It is 512 elements"));
     lesson_player_close(&p);
 }
 
@@ -202,7 +191,7 @@ static void test_a_slider_has_no_knob_until_it_is_moved(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 2);
+    lesson_player_open_at(&p, 2);
     lesson_player_key(&p, VIEW_KEY_RIGHT);
     assert_true(fabs(p.view->slider - 1000) <= 1); /* the middle of 10 to 100 000 */
     uint64_t landed = p.frame->at[0].landed;
@@ -238,7 +227,7 @@ static void test_digits_go_to_the_answer(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 3);
+    lesson_player_open_at(&p, 3);
     lesson_player_type(&p, "17");
     assert_string_equal(p.view->typed, "17");
     lesson_player_type(&p, "t"); /* the theme: the field has no focus */
@@ -253,7 +242,7 @@ static void test_digits_go_to_the_answer(void **unused)
     assert_string_equal(p.view->refused, "");
     lesson_player_key(&p, VIEW_KEY_ENTER);
     assert_int_equal(p.view->grade.verdict, LESSON_WRONG_KNOWN);
-    assert_true(says(&p, "There are 16 score tiles."));
+    assert_true(lesson_player_says(&p, "There are 16 score tiles."));
     lesson_player_close(&p);
 }
 
@@ -261,8 +250,8 @@ static void test_hints_replace_each_other(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 3);
-    assert_true(says(&p, "Hint 1 of 2"));
+    lesson_player_open_at(&p, 3);
+    assert_true(lesson_player_says(&p, "Hint 1 of 2"));
     lesson_player_type(&p, "h");
     assert_string_equal(p.view->hint, "Count the tiles of Q.");
     lesson_player_click(&p, VIEW_LESSON_HINT, 0);
@@ -271,7 +260,7 @@ static void test_hints_replace_each_other(void **unused)
     assert_null(lesson_player_hit(&p, VIEW_LESSON_HINT, 0));
     lesson_player_type(&p, "h");
     assert_int_equal(p.view->hints, 2);
-    assert_false(says(&p, "Count the tiles of Q."));
+    assert_false(lesson_player_says(&p, "Count the tiles of Q."));
     lesson_player_close(&p);
 }
 
@@ -279,7 +268,7 @@ static void test_what_comes_next_is_covered(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 1);
+    lesson_player_open_at(&p, 1);
     uint64_t stands = p.frame->at[0].landed;
     lesson_player_key(&p, VIEW_KEY_END);
     assert_int_equal(p.frame->at[0].landed, stands);

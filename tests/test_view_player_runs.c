@@ -10,24 +10,13 @@
 
 #include "tests/lesson_player.h"
 
-static void open_at(struct lesson_player *p, int step)
-{
-    lesson_player_open(p, lesson_player_shelf, 1280, 720, false);
-    lesson_player_go(p, 40, step);
-}
-
-static bool says(struct lesson_player *p, const char *words)
-{
-    return view_case_text(view_state_draw(p->state), words) != NULL;
-}
-
 /* ---- other parameters -------------------------------------------------------------------- */
 
 static void test_a_changed_run_has_other_answers(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 3);
+    lesson_player_open_at(&p, 3);
     lesson_player_change(&p, "n", "32");
     assert_true(p.view->changed);
     assert_string_equal(p.view->changes, "You changed N.");
@@ -49,7 +38,7 @@ static void test_going_on_brings_the_lessons_run_back(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 0);
+    lesson_player_open_at(&p, 0);
     lesson_player_change(&p, "n", "32");
     assert_string_equal(p.view->prose[0], "There are 32 queries.");
     lesson_player_do(&p, VIEW_LESSON_NEXT, 0);
@@ -72,10 +61,10 @@ static void test_break_it_by_the_button(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 2);
+    lesson_player_open_at(&p, 2);
     answer_the_slider(&p);
     assert_string_equal(p.view->consequence, "");
-    assert_true(says(&p, "Make the tiles of queries taller."));
+    assert_true(lesson_player_says(&p, "Make the tiles of queries taller."));
     lesson_player_click(&p, VIEW_LESSON_RUN_IT, 0);
     assert_int_equal(view_run_tiles(p.frame->run[0]).br, 8);
     assert_true(p.view->changed);
@@ -95,7 +84,7 @@ static void test_break_it_by_a_chip(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 2);
+    lesson_player_open_at(&p, 2);
     answer_the_slider(&p);
     lesson_player_change(&p, "tiles", "16x4");
     assert_string_equal(p.view->consequence, "Now 64 elements of K move.");
@@ -109,13 +98,13 @@ static void test_to_the_end_and_the_next_lesson(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 3);
+    lesson_player_open_at(&p, 3);
     lesson_player_type(&p, "4");
     lesson_player_key(&p, VIEW_KEY_ENTER);
     lesson_player_wait(&p);
     lesson_player_key(&p, VIEW_KEY_ENTER);
     assert_int_equal(p.view->phase, VIEW_LESSON_END);
-    assert_true(says(&p, "Every tile of queries"));
+    assert_true(lesson_player_says(&p, "Every tile of queries"));
     assert_null(p.view->question);
     assert_true(view_lesson_mark(p.view, 40)->done);
     lesson_player_key(&p, VIEW_KEY_ENTER);
@@ -156,7 +145,7 @@ static void test_each_step_is_kept_and_resumed(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 0);
+    lesson_player_open_at(&p, 0);
     assert_int_equal(p.saves, 1);
     lesson_player_go(&p, 40, 2);
     lesson_player_go(&p, 40, 1);
@@ -194,7 +183,7 @@ static void test_a_track_is_a_part_of_the_steps(void **unused)
     lesson_player_do(&p, VIEW_LESSON_TRACK, 0);
     lesson_player_do(&p, VIEW_LESSON_OPEN, 40);
     assert_int_equal(p.view->step, 1);
-    assert_true(says(&p, "Step 1 of 2"));
+    assert_true(lesson_player_says(&p, "Step 1 of 2"));
     lesson_player_go(&p, 40, 2);
     answer_the_slider(&p);
     lesson_player_do(&p, VIEW_LESSON_NEXT, 0);
@@ -223,7 +212,7 @@ static void test_l_opens_the_contents_and_esc_leads_back(void **unused)
 {
     struct lesson_player p;
     (void)unused;
-    open_at(&p, 1);
+    lesson_player_open_at(&p, 1);
     lesson_player_type(&p, "1l");
     assert_int_equal(p.view->page, VIEW_PAGE_CONTENTS);
     lesson_player_key(&p, VIEW_KEY_SPACE); /* the run is not seen */

@@ -43,14 +43,6 @@ static void draw(const struct view_frame *frame)
     assert_false(list.failed);
 }
 
-static const struct view_hit *hit_of(enum view_action action, int64_t value)
-{
-    for (size_t h = 0; h < list.n_hits; h++)
-        if (list.hits[h].action == action && list.hits[h].value == value)
-            return &list.hits[h];
-    return NULL;
-}
-
 /* Inside the frame, and large enough to be hit. */
 static void check_hits(const struct view_frame *frame)
 {
@@ -99,7 +91,7 @@ static void the_track_is_a_ruler(void **state)
         struct view_frame frame = view_case_frame(run, NULL, sizes[s][0], sizes[s][1], 61);
         frame.panel_open = false;
         draw(&frame);
-        const struct view_hit *track = hit_of(VIEW_SCRUB, 0);
+        const struct view_hit *track = view_case_hit(&list, VIEW_SCRUB, 0);
         struct view_scene scene = view_case_scene(&frame);
         assert_non_null(track);
         assert_string_equal(track->label, "Time line");
@@ -177,21 +169,21 @@ static void buttons_do_what_they_say(void **state)
         frame.step_by = (enum view_step_by)by;
         frame.playing = by == 1;
         draw(&frame);
-        assert_string_equal(hit_of(steps[by], -1)->label, "Step back");
-        assert_string_equal(hit_of(steps[by], 1)->label, "Step on");
-        assert_string_equal(hit_of(VIEW_PLAY, 0)->label, by == 1 ? "Pause" : "Play");
+        assert_string_equal(view_case_hit(&list, steps[by], -1)->label, "Step back");
+        assert_string_equal(view_case_hit(&list, steps[by], 1)->label, "Step on");
+        assert_string_equal(view_case_hit(&list, VIEW_PLAY, 0)->label, by == 1 ? "Pause" : "Play");
         for (int b = 0; b < VIEW_BYS; b++)
-            assert_non_null(hit_of(VIEW_STEP_BY, b));
-        assert_non_null(hit_of(VIEW_HOME, 0));
-        assert_non_null(hit_of(VIEW_END, 0));
-        assert_non_null(hit_of(VIEW_SPEED, -1));
-        assert_null(hit_of(VIEW_SPEED, VIEW_FOUR));
-        assert_non_null(hit_of(VIEW_GO_TO, 0));
+            assert_non_null(view_case_hit(&list, VIEW_STEP_BY, b));
+        assert_non_null(view_case_hit(&list, VIEW_HOME, 0));
+        assert_non_null(view_case_hit(&list, VIEW_END, 0));
+        assert_non_null(view_case_hit(&list, VIEW_SPEED, -1));
+        assert_null(view_case_hit(&list, VIEW_SPEED, VIEW_FOUR));
+        assert_non_null(view_case_hit(&list, VIEW_GO_TO, 0));
         frame.speed_open = true;
         draw(&frame);
         for (int speed = 0; speed < VIEW_SPEEDS; speed++) {
-            assert_non_null(hit_of(VIEW_SPEED, speed));
-            assert_int_equal(hit_of(VIEW_SPEED, speed)->layer, VIEW_POPUP);
+            assert_non_null(view_case_hit(&list, VIEW_SPEED, speed));
+            assert_int_equal(view_case_hit(&list, VIEW_SPEED, speed)->layer, VIEW_POPUP);
         }
     }
     struct view_frame mini = view_case_frame(run, NULL, 400, 300, 61);
@@ -241,7 +233,7 @@ static void hovering_and_covering(void **state)
     struct view_frame frame = view_case_frame(run, NULL, 1280, 720, 61);
     (void)state;
     draw(&frame);
-    const struct view_hit *track = hit_of(VIEW_SCRUB, 0);
+    const struct view_hit *track = view_case_hit(&list, VIEW_SCRUB, 0);
     frame.pointer_x = track->box.x + track->box.w * 58.5f / (float)view_run_length(run);
     frame.pointer_y = track->box.y + 20;
     draw(&frame);
@@ -272,7 +264,7 @@ static void two_runs_share_a_clock(void **state)
             view_case_check_texts(&list, frame.width, frame.height);
             check_hits(&frame);
             struct view_scene scene = view_case_scene(&frame);
-            const struct view_hit *track = hit_of(VIEW_SCRUB, 0);
+            const struct view_hit *track = view_case_hit(&list, VIEW_SCRUB, 0);
             float x = track->box.x + 0.25f * track->box.w;
             assert_true(fabs(view_track_share(&scene, x) - 0.25) < 1e-3);
             if (clock == VIEW_SAME_TILE && sizes[s][0] >= 1280)

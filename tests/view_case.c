@@ -175,6 +175,15 @@ bool view_case_says(const struct view_draw *draw, const char *text)
     return false;
 }
 
+const struct view_hit *view_case_hit(const struct view_draw *draw, enum view_action action,
+                                     int64_t value)
+{
+    for (size_t h = 0; h < draw->n_hits; h++)
+        if (draw->hits[h].action == action && draw->hits[h].value == value)
+            return &draw->hits[h];
+    return NULL;
+}
+
 static struct view_box cut(struct view_box box, struct view_box by)
 {
     float right = box.x + box.w < by.x + by.w ? box.x + box.w : by.x + by.w;

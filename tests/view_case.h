@@ -53,6 +53,10 @@ uint64_t view_case_after(const struct view_run *run, enum sim_event_kind kind, e
 const struct view_item *view_case_text(const struct view_draw *draw, const char *words);
 bool view_case_says(const struct view_draw *draw, const char *text);
 
+/* The place to click for it; NULL: there is none. */
+const struct view_hit *view_case_hit(const struct view_draw *draw, enum view_action action,
+                                     int64_t value);
+
 /*
  * Fails the test unless all texts of the list lie inside the frame and no two of a layer overlap by
  * more than a pixel in the boxes of their ink (what is cut away by a clip does not count).

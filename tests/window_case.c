@@ -221,7 +221,7 @@ int window_server_stop(void **unused)
     (void)unused;
     kill(server, SIGTERM);
     waitpid(server, NULL, 0);
-    program_folder_remove();
+    program_folder_remove(NULL);
     return 0;
 }
 

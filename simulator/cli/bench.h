@@ -8,6 +8,7 @@
 #define CLI_BENCH_H
 
 #include "simulator/cli/bench_gpu.h"
+#include "simulator/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,9 @@ enum fa_status bench_count(struct bench *bench, struct fa_error *error);
 enum fa_status bench_trace(struct bench *bench, struct fa_error *error);
 enum fa_status bench_memory(struct bench *bench, struct fa_error *error);
 enum fa_status bench_view(struct bench *bench, struct fa_error *error);
+
+/* A counted run's trace of about a million events, which bench_trace and bench_view measure on. */
+enum fa_status bench_make_trace(struct sim_trace **trace, struct fa_error *error);
 
 /* Runs that each of them ticks. */
 double bench_attention_runs(const struct bench *bench);

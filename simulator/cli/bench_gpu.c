@@ -237,6 +237,26 @@ static enum fa_status verify_all(struct bench_gpu *bench, struct fa_error *error
     return status;
 }
 
+/* Where no rung takes the problem there is nothing to time; a rung that is wrong took it. */
+static enum fa_status check_taken(const struct bench_gpu *bench, struct fa_error *error)
+{
+    const struct bench_gpu_entry *first = NULL;
+    bool several = false;
+    for (int e = 0; e < bench->n_entries; e++) {
+        const struct bench_gpu_entry *entry = &bench->entries[e];
+        if (!entry->rung)
+            continue;
+        if (bench_gpu_is_timed(entry) || entry->wrong)
+            return FA_OK;
+        first = first ? first : entry;
+        several = several || entry->rung != first->rung;
+    }
+    if (!first)
+        return FA_OK;
+    return fa_fail(error, FA_MISSING_PART, "%s took none of the lengths%s: %s", first->rung->name,
+                   several ? ", nor did another rung" : "", first->refused);
+}
+
 static enum fa_status write_csv(const struct bench_gpu *bench, const char *path,
                                 struct fa_error *error)
 {
@@ -278,6 +298,8 @@ static enum fa_status work(struct bench_gpu *bench, int format, struct fa_error 
     bench->total = (double)bench->n_entries * (double)(bench->options->repeats + 1);
     if (status == FA_OK)
         status = verify_all(bench, error);
+    if (status == FA_OK)
+        status = check_taken(bench, error);
     if (status == FA_OK)
         status = bench_gpu_find_bytes(bench, error);
     if (status == FA_OK)

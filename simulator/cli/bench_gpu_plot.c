@@ -4,9 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "simulator/gnuplot.h"
 #include "simulator/plot.h"
 
 /* Colours that colour-blind readers tell apart (Okabe and Ito), and a marker each. */
@@ -21,9 +19,8 @@ enum { STYLES = sizeof styles / sizeof *styles };
 
 struct drawing {
     const struct bench_gpu *bench;
-    const char *stem; /* of the files, without the folder */
+    struct sim_plot_files files;
     double x_low, x_high, y_low, y_high;
-    struct sim_new_file picture, csv, script;
 };
 
 /* Text at the right: a rung, or the peak. */
@@ -65,26 +62,10 @@ static void find_range(struct drawing *drawing)
 static void write_head(FILE *file, const struct drawing *drawing)
 {
     fputs("# The kernel ladder, measured. Made by:\n#   ", file);
-    for (const char *at = cli_command_line(); *at; at++)
-        fputc((unsigned char)*at < ' ' ? '?' : *at, file);
-    fputs("\n# To draw it again, in this folder:  gnuplot THIS_FILE\n", file);
-    fputs("stem = '", file);
-    for (const char *at = drawing->stem; *at; at++)
-        fputs(*at == '\'' ? "''" : (char[]){(unsigned char)*at < ' ' ? '?' : *at, '\0'}, file);
-    fputs("'\nif (!exists(\"format\")) format = 'svg'\n"
-          "if (!exists(\"picture\")) picture = stem.'.'.format\n"
-          "if (!exists(\"points\")) points = stem.'.csv'\n"
-          "# The two formats measure letters and markers differently.\n"
-          "if (format eq 'png') {\n"
-          "    set terminal pngcairo size 1600,1000 font 'DejaVu Sans,19' rounded\n"
-          "    big = ',30'; small = ',16'; marker = 1.9\n"
-          "} else {\n"
-          "    set terminal svg size 1600,1000 dynamic rounded font 'sans-serif,25' \\\n"
-          "        background '#FFFFFF'\n"
-          "    big = ',39'; small = ',21'; marker = 0.75\n"
-          "}\n"
-          "set output picture\nset encoding utf8\nset datafile separator comma\n"
-          "set datafile missing NaN\nunset key\nset logscale xy\n"
+    sim_gnuplot_write_comment(file, cli_command_line());
+    fputs("# To draw it again, in this folder:  gnuplot THIS_FILE\n", file);
+    sim_plot_write_settings(file, drawing->files.stem);
+    fputs("unset key\nset logscale xy\n"
           "set border 3 lw 1.5 lc rgb '#404040'\nset tics nomirror out scale 0.6\n"
           "set grid xtics ytics back lw 1 lc rgb '#E4E4E4' dt 1\n"
           "set lmargin at screen 0.085\nset rmargin at screen 0.82\n"
@@ -258,37 +239,16 @@ enum fa_status bench_gpu_plot(const struct bench_gpu *bench, const char *path,
                               struct fa_error *error)
 {
     struct drawing *drawing = calloc(1, sizeof *drawing);
-    char stem[SIM_PATH_BYTES];
-    size_t length = strlen(path) - strlen(".svg");
-    enum sim_picture format = SIM_SVG;
+    const struct sim_plot_printer printer = {print_csv, print_script, drawing};
     if (!drawing)
         return fa_fail(error, FA_NO_MEMORY, "no memory to draw %s", path);
     drawing->bench = bench;
     find_range(drawing);
-    enum fa_status status = sim_plot_format(path, &format, error);
-    if (!status && length >= sizeof stem)
-        status = fa_fail(error, FA_IO, "%s: the path is too long", path);
+    enum fa_status status = sim_plot_files_name(&drawing->files, path, error);
     if (!status && drawing->x_high == 0)
         status = fa_fail(error, FA_BAD_ARGUMENT, "no rung was timed, so there is nothing to draw");
-    if (!status) {
-        memcpy(stem, path, length);
-        stem[length] = '\0';
-        drawing->stem = strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem;
-        status = sim_new_file_name(&drawing->picture, NULL, stem, path + length, error);
-    }
     if (!status)
-        status = sim_new_file_name(&drawing->csv, NULL, stem, ".csv", error);
-    if (!status)
-        status = sim_new_file_name(&drawing->script, NULL, stem, ".gp", error);
-    if (!status)
-        status = sim_new_file_write(&drawing->script, print_script, drawing, error);
-    if (!status)
-        status = sim_new_file_write(&drawing->csv, print_csv, drawing, error);
-    if (!status) {
-        const struct sim_gnuplot_setting settings[] = {
-            {"format", format == SIM_PNG ? "png" : "svg"}, {"points", drawing->csv.path}};
-        status = sim_gnuplot_draw(&drawing->picture, drawing->script.path, settings, 2, error);
-    }
+        status = sim_plot_files_write(&drawing->files, &printer, error);
     free(drawing);
     return status;
 }

@@ -153,8 +153,7 @@ enum fa_status bench_memory(struct bench *bench, struct fa_error *error)
     return FA_OK;
 }
 
-/* A counted run with a trace of about a million events: nothing but appending and counting. */
-static enum fa_status make_trace(struct sim_trace **trace, struct fa_error *error)
+enum fa_status bench_make_trace(struct sim_trace **trace, struct fa_error *error)
 {
     struct sim_result result;
     struct sim_experiment experiment = {
@@ -221,7 +220,7 @@ enum fa_status bench_trace(struct bench *bench, struct fa_error *error)
     struct sim_trace *trace = NULL;
     char path[] = "flashlab-bench-XXXXXX", setting[64];
     int file = -1;
-    enum fa_status status = make_trace(&trace, error);
+    enum fa_status status = bench_make_trace(&trace, error);
 
     if (status != FA_OK)
         return status;

@@ -107,21 +107,11 @@ static enum fa_status bench_frames(struct bench *bench, struct fa_error *error)
 static enum fa_status make_long_trace(char path[], double *millions, struct fa_error *error)
 {
     struct sim_trace *trace = NULL;
-    struct sim_result result;
-    struct sim_experiment experiment = {
-        .algorithm = &fa_flash2,
-        .problem = fa_problem_make(1 << 13, 1 << 13, 16),
-        .tiles = {SIM_TILES_GIVEN, 16, 20},
-        .mode = SIM_COUNT_ONLY,
-        .threads = 1,
-        .trace = &trace,
-    };
-    experiment.machine.sram_bytes = 196608;
     int file = mkstemp(path);
     if (file < 0)
         return fa_fail(error, FA_IO, "%s: no file could be made here: %s", path, strerror(errno));
     close(file);
-    enum fa_status status = sim_experiment_run(&experiment, &result, error);
+    enum fa_status status = bench_make_trace(&trace, error);
     if (status == FA_OK)
         status = sim_trace_save(trace, path, error);
     if (status == FA_OK)

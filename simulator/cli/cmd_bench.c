@@ -242,7 +242,8 @@ const struct cli_command cli_bench = {
              "long run, and the visualizer's frames. Medians and ranges of several rounds, entries in turn.\n"
              "gpu, which all leaves out: verifies the kernels on this machine's GPU, times them, and lays\n"
              "beside each time what the counted bytes and the device's measured ceilings predict. A kernel\n"
-             "that is wrong is not timed, and the exit status is 1; without a GPU or its kernels it is 3.",
+             "that is wrong is not timed, and the exit status is 1; without a GPU or its kernels, and where\n"
+             "no rung that was asked for takes the problem, it is 3.",
     .examples = "  flashlab bench attention\n  flashlab bench count --rounds 3\n"
                 "  flashlab bench gpu --causal --n 1K,4K,16K --plot ladder.svg\n"
                 "  flashlab bench gpu --rungs flash2,mma --backward --hot",

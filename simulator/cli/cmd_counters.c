@@ -172,7 +172,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
     return counters.launch || counters_agree(&counters) ? CLI_FINE : CLI_CHECK_FAILED;
 }
 
-static const struct cli_group *const groups[] = {&counter_group, &cli_shape_group,
+static const struct cli_group *const groups[] = {&counter_group, &cli_kernel_group,
                                                  &cli_format_group, NULL};
 
 extern const struct cli_command cli_counters;
@@ -186,7 +186,8 @@ const struct cli_command cli_counters = {
         "bytes between L2 and the SMs and those of DRAM beside each other, by kernel and pass.\n"
         "A gap has a reason (spills, partial sectors, L1 hits, what L2 kept) only where another\n"
         "counter shows it. Another kernel's CSV is laid beside the algorithm and the tiles that\n"
-        "you name; that needs no GPU. It is what this prints, on a line:\n\n"
+        "you name; that needs no GPU. Kernels take no element mask and no bias. Such a CSV is what\n"
+        "this prints, on a line:\n\n"
         "  ncu --csv --page raw --print-units base --clock-control none --metrics\n"
         "    l1tex__m_xbar2l1tex_read_bytes.sum,l1tex__m_l1tex2xbar_write_bytes.sum,\n"
         "    dram__bytes_read.sum,dram__bytes_write.sum PROGRAM > theirs.csv\n\n"

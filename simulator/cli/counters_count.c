@@ -39,9 +39,6 @@ static enum fa_status check_choice(struct counters *counters, struct fa_error *e
                        "--tiles: expected --algorithm with it: a rung's tiles are its own");
     if (named && counters->deterministic)
         return fa_fail(error, FA_BAD_ARGUMENT, "--deterministic: expected --rung with it");
-    if (options->mask_path || options->bias_path)
-        return fa_fail(error, FA_UNSUPPORTED, "--%s: the kernels take none",
-                       options->mask_path ? "mask" : "bias");
     if (!named)
         return find_rung(counters, error);
     if (counters->launch || !counters->csv_path)

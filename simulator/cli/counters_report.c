@@ -53,17 +53,7 @@ static void print_words(FILE *file, const char *text, int column, int indent)
 static void print_problem(const struct counters *counters, FILE *file)
 {
     const struct fa_problem *p = &counters->problem;
-    fprintf(file, "Problem    batch %" PRId64 ", heads %" PRId64, p->batch, p->heads);
-    if (p->kv_heads != p->heads)
-        fprintf(file, ", K/V heads %" PRId64, p->kv_heads);
-    if (p->nq == p->nk)
-        fprintf(file, ", N %" PRId64, p->nq);
-    else
-        fprintf(file, ", Nq %" PRId64 ", Nk %" PRId64, p->nq, p->nk);
-    fprintf(file, ", d %" PRId64, p->d);
-    if (p->dv != p->d)
-        fprintf(file, ", dv %" PRId64, p->dv);
-    fprintf(file, ", %s", fa_dtype_name(p->dtype));
+    sim_report_sizes(file, p);
     if (p->causal != FA_CAUSAL_NONE)
         fprintf(file, ", causal %s", fa_causal_name(p->causal));
     if (p->window_left >= 0 || p->window_right >= 0)

@@ -200,14 +200,14 @@ static const struct cli_option problem_options[] = {
      .help = "Hide the keys past the diagonal, which ends in the corner named (bottom-right)."},
     {.name = "window", .value = "L,R", .kind = CLI_OTHER, .set = set_window,
      .help = "Keep L keys before the diagonal and R after it; -1 is no bound."},
+    {.name = "dtype", .value = "f64|f32|f16|bf16", .kind = CLI_OTHER, .set = set_dtype,
+     .words = dtype_words,
+     .help = "Storage format; 16 bits are accumulated in f32 (f32)."},
     {.name = "mask", .value = "F.npy", .kind = CLI_FILE, .offset = AT(mask_path),
      .help = "Element mask, bool or u8, 1 = may be attended: [batch, heads, nq, nk], each axis "
              "also 1, or fewer leading axes."},
     {.name = "bias", .value = "F.npy", .kind = CLI_FILE, .offset = AT(bias_path),
      .help = "Added to the scores after scaling; shapes as for --mask."},
-    {.name = "dtype", .value = "f64|f32|f16|bf16", .kind = CLI_OTHER, .set = set_dtype,
-     .words = dtype_words,
-     .help = "Storage format; 16 bits are accumulated in f32 (f32)."},
 };
 
 static const struct cli_option machine_options[] = {
@@ -260,7 +260,10 @@ const struct cli_group cli_problem_group = CLI_GROUP("Problem", problem_options)
 /* What describes a problem whatever runs on it: all but --algorithm. */
 const struct cli_group cli_shape_group = {
     "Problem", problem_options + 1, (int)(sizeof problem_options / sizeof *problem_options) - 1};
-/* And where the command says in its own words which pass is meant. */
+/* And what describes it to a kernel, which takes neither --mask nor --bias, the last two. */
+const struct cli_group cli_kernel_group = {
+    "Problem", problem_options + 1, (int)(sizeof problem_options / sizeof *problem_options) - 3};
+/* All but --algorithm and --pass, where the command says in its own words which pass is meant. */
 const struct cli_group cli_sizes_group = {
     "Problem", problem_options + 2, (int)(sizeof problem_options / sizeof *problem_options) - 2};
 const struct cli_group cli_machine_group = CLI_GROUP("Machine", machine_options);

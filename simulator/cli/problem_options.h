@@ -66,9 +66,10 @@ struct cli_problem {
 /* flash2, N = 1024, d = 64, f32, a100, 64 x 64 tiles: a bare command that shows something. */
 extern const struct cli_problem cli_problem_defaults;
 
-extern const struct cli_group cli_problem_group; /* --algorithm ... --dtype --pass */
+extern const struct cli_group cli_problem_group; /* --algorithm --pass ... --dtype --mask --bias */
 extern const struct cli_group cli_shape_group;   /* the same without --algorithm */
-extern const struct cli_group cli_sizes_group;   /* and without --pass */
+extern const struct cli_group cli_kernel_group;  /* ... and without --mask and --bias */
+extern const struct cli_group cli_sizes_group;   /* without --algorithm and --pass */
 extern const struct cli_group cli_sparse_group;  /* --dropout... --block-mask --block-pattern */
 extern const struct cli_group cli_machine_group; /* --machine --sram --tiles */
 extern const struct cli_group cli_input_group;   /* --in --layout --seed --profile */
