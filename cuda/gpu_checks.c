@@ -306,6 +306,20 @@ enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct 
     return FA_OK;
 }
 
+enum fa_status gpu_backward_begin(const struct gpu_limits *limits, const struct fa_problem *problem,
+                                  const struct gpu_backward *tensors,
+                                  const struct gpu_options *options, gpu_workspace_bytes *workspace,
+                                  struct gpu_gradient_problem *gradient, struct fa_error *error)
+{
+    int64_t bytes = 0;
+    enum fa_status status = gpu_problem_check(limits, problem, error);
+    if (status == FA_OK)
+        status = workspace(problem, &bytes, error);
+    if (status == FA_OK)
+        status = gpu_backward_check(limits, problem, tensors, options, bytes, gradient, error);
+    return status;
+}
+
 enum fa_status gpu_grid(int64_t a, int64_t b, int64_t c, unsigned *blocks, struct fa_error *error)
 {
     int64_t ab = 0, n = 0;

@@ -61,6 +61,16 @@ enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct 
                                   const struct gpu_options *options, int64_t workspace_bytes,
                                   struct gpu_gradient_problem *gradient, struct fa_error *error);
 
+/* Bytes of a backward pass's workspace, of a problem that gpu_problem_check has passed. */
+typedef enum fa_status gpu_workspace_bytes(const struct fa_problem *problem, int64_t *bytes,
+                                           struct fa_error *error);
+
+/* The same from the problem on: gpu_problem_check, those bytes, and gpu_backward_check. */
+enum fa_status gpu_backward_begin(const struct gpu_limits *limits, const struct fa_problem *problem,
+                                  const struct gpu_backward *tensors,
+                                  const struct gpu_options *options, gpu_workspace_bytes *workspace,
+                                  struct gpu_gradient_problem *gradient, struct fa_error *error);
+
 /* Only the part about the problem, for workspace sizes. */
 enum fa_status gpu_problem_check(const struct gpu_limits *limits, const struct fa_problem *problem,
                                  struct fa_error *error);

@@ -33,6 +33,13 @@ template <int D, bool EXTRAS = false> struct gradient {
     }
 };
 
+/* What lies in the workspace, beside the problem. */
+struct gradient_space {
+    float2 *stats; /* of each head's rows, padded: LSE log2 e and delta; 0 in the padding */
+    float *dq;     /* tile after tile, as the accumulators lie; NULL in the deterministic mode */
+    int64_t rows;  /* of a head, padded */
+};
+
 /* Which queries of which head meet the block's keys, one tile after the other. */
 struct query_walk {
     int head, row;

@@ -11,7 +11,7 @@
  * Predicted traffic of a head, elements: delta reads 2 Nq dv and writes Nq; dK and dV read
  * Nk (d + dv) + Tc (Nq (d + dv) + 2 Nq) and write Nk (d + dv); dQ reads Nq (d + dv) + 2 Nq +
  * Tr Nk (d + dv) and writes Nq d, with Br = Bc = 64 (32 for d or dv above 64).
- * Limits: as flash2 (d and dv above 128: 137 KiB of shared memory a block).
+ * Limits: as flash2 (d and dv above 128: 135 KiB of shared memory a block).
  * Measured: 20.9 TFLOP/s in f32 (d = 64, N = 4096), 14.5 (d = 128).
  * One H200, 2026-11-30; more in README.md.
  */
@@ -21,11 +21,12 @@
  * Shared memory, in floats:   the two held tiles (K, V or Q, dO)     ROWS x LD each
  *                             the two that pass (Q, dO or K, V)      ROWS x LD each
  *                             P, then dS in its place                ROWS x P_LD
+ *                             owned_tile                             4
  */
 template <int DP, int R> static constexpr int flash2_backward_bytes()
 {
     using t = tile<DP, R>;
-    return 4 * (4 * t::MATRIX_FLOATS + t::P_FLOATS);
+    return 4 * (4 * t::MATRIX_FLOATS + t::P_FLOATS + 4);
 }
 
 /* A warp owns a row. */
@@ -49,9 +50,29 @@ __global__ void __launch_bounds__(TILE_THREADS)
         delta[row] = sum;
 }
 
-/* Which tile, of which head. */
+/* The keys (of a K/V head) or the queries whose gradients a block owns: `count` from `first` on. */
+struct owned_tile {
+    int batch, head, first, count;
+};
+
+/*
+ * The block's own, kept in shared memory and read there when it is asked for. In registers it would
+ * stay beside the sums from the first load to the last store; they do not hold both, and what the
+ * assembler spills crosses L2 uncounted.
+ */
+static __device__ __forceinline__ const owned_tile *owned_tile_keep(float *place,
+                                                                    const owned_tile &own)
+{
+    owned_tile *kept = reinterpret_cast<owned_tile *>(place);
+    if (threadIdx.x == 0)
+        *kept = own;
+    __syncthreads(); /* it is written */
+    return kept;
+}
+
+/* Which tile of scores, of which head. */
 struct gradient_tile {
-    int batch, head, row, rows, key, keys;
+    int batch, head, row, rows, key;
 };
 
 /*
@@ -107,15 +128,15 @@ static __device__ __forceinline__ bool gradient_load(float *to, const gpu_tensor
 
 /* The thread's rows of a gradient, times `scale`. */
 template <class T, int DP, int R>
-static __device__ __forceinline__ void gradient_store(const gpu_tensor &tensor, int batch, int head,
-                                                      int row, int rows, int columns, float scale,
-                                                      const float (&x)[R][DP / 16])
+static __device__ __forceinline__ void gradient_store(const gpu_tensor &tensor,
+                                                      const owned_tile &own, int columns,
+                                                      float scale, const float (&x)[R][DP / 16])
 {
     for (int r = 0; r < R; r++) {
-        const int own = tile_y() * R + r;
-        if (own >= rows)
+        const int row = tile_y() * R + r;
+        if (row >= own.count)
             continue;
-        T *to = (T *)tensor.data + gpu_row_index(&tensor, batch, head, row + own);
+        T *to = (T *)tensor.data + gpu_row_index(&tensor, own.batch, own.head, own.first + row);
         for (int i = 0; i < DP / 16; i++)
             if (tile_column(i) < columns)
                 narrow(x[r][i] * scale, to + tile_column(i));
@@ -142,30 +163,35 @@ __global__ void __launch_bounds__(TILE_THREADS)
     GPU_SHARED(k);
     float *v = k + t::MATRIX_FLOATS, *q = v + t::MATRIX_FLOATS, *d_o = q + t::MATRIX_FLOATS;
     float *weights = d_o + t::MATRIX_FLOATS;
-    const int key = (int)(blockIdx.x % key_tiles) * t::ROWS, keys = least(t::ROWS, p.nk - key);
-    const int batch = (int)(blockIdx.x / key_tiles / p.kv_heads);
-    const int kv_head = (int)(blockIdx.x / key_tiles % p.kv_heads);
+    const int key = (int)(blockIdx.x % key_tiles) * t::ROWS;
+    const owned_tile *own =
+        owned_tile_keep(weights + t::P_FLOATS, {(int)(blockIdx.x / key_tiles / p.kv_heads),
+                                                (int)(blockIdx.x / key_tiles % p.kv_heads), key,
+                                                least(t::ROWS, p.nk - key)});
     float dk[R][DP / 16], dv[R][DP / 16];
     for (int r = 0; r < R; r++)
         for (int i = 0; i < DP / 16; i++)
             dk[r][i] = dv[r][i] = 0;
-    gradient_load<T, DP, R>(k, p.k, batch, kv_head, key, keys, p.d, p.whole_words);
-    gradient_load<T, DP, R>(v, p.v, batch, kv_head, key, keys, p.dv, p.whole_words);
+    gradient_load<T, DP, R>(k, p.k, own->batch, own->head, own->first, own->count, p.d,
+                            p.whole_words);
+    gradient_load<T, DP, R>(v, p.v, own->batch, own->head, own->first, own->count, p.dv,
+                            p.whole_words);
     /* Invariant: dk and dv are the sums over the heads of the group and the queries seen so far. */
-    for (int head = kv_head * p.group; head < (kv_head + 1) * p.group; head++)
+    for (int head = own->head * p.group; head < (own->head + 1) * p.group; head++)
         for (int row = 0; row < p.nq; row += t::ROWS) {
             const int rows = least(t::ROWS, p.nq - row);
             const key_span seen = seen_keys(p, row, rows);
-            if (seen.first >= key + keys || seen.end <= key ||
-                !block_mask_visits(p, row, rows, key, keys))
+            if (seen.first >= own->first + own->count || seen.end <= own->first ||
+                !block_mask_visits(p, row, rows, own->first, own->count))
                 continue;
             __syncthreads(); /* Q_i, dO_i and dS_ij of before have been read by all */
-            bool wild = gradient_load<T, DP, R>(q, p.q, batch, head, row, rows, p.d, p.whole_words);
-            wild |=
-                gradient_load<T, DP, R>(d_o, g.d_o, batch, head, row, rows, p.dv, p.whole_words);
+            bool wild =
+                gradient_load<T, DP, R>(q, p.q, own->batch, head, row, rows, p.d, p.whole_words);
+            wild |= gradient_load<T, DP, R>(d_o, g.d_o, own->batch, head, row, rows, p.dv,
+                                            p.whole_words);
             wild = __syncthreads_or(wild); /* all wait for Q_i and dO_i */
             float s[R][R], ds[R][R];
-            const gradient_tile at = {batch, head, row, rows, key, keys};
+            const gradient_tile at = {own->batch, head, row, rows, own->first};
             flash2_weights<DP, R>(g, at, q, k, d_o, v, delta, s, ds);
             tile_keep_transposed<R>(weights, s);
             __syncthreads(); /* P_ij is written */
@@ -175,8 +201,8 @@ __global__ void __launch_bounds__(TILE_THREADS)
             __syncthreads(); /* dS_ij is written */
             gradient_add<DP, R>(wild, weights, q, dk);
         }
-    gradient_store<T, DP, R>(g.dk, batch, kv_head, key, keys, p.d, p.scale, dk);
-    gradient_store<T, DP, R>(g.dv, batch, kv_head, key, keys, p.dv, 1, dv);
+    gradient_store<T, DP, R>(g.dk, *own, p.d, p.scale, dk);
+    gradient_store<T, DP, R>(g.dv, *own, p.dv, 1, dv);
 }
 
 template <class T, int DP, int R>
@@ -190,34 +216,38 @@ __global__ void __launch_bounds__(TILE_THREADS)
     float *weights = d_o + t::MATRIX_FLOATS;
     /* The longest rows of a causal problem start first. */
     const int row = (int)(row_tiles - 1 - blockIdx.x % row_tiles) * t::ROWS;
-    const int rows = least(t::ROWS, p.nq - row);
-    const int batch = (int)(blockIdx.x / row_tiles / p.heads);
-    const int head = (int)(blockIdx.x / row_tiles % p.heads);
+    const owned_tile *own =
+        owned_tile_keep(weights + t::P_FLOATS,
+                        {(int)(blockIdx.x / row_tiles / p.heads),
+                         (int)(blockIdx.x / row_tiles % p.heads), row, least(t::ROWS, p.nq - row)});
     float dq[R][DP / 16];
     for (int r = 0; r < R; r++)
         for (int i = 0; i < DP / 16; i++)
             dq[r][i] = 0;
-    const key_span seen = seen_tiles(p, row, rows, t::ROWS);
-    gradient_load<T, DP, R>(q, p.q, batch, head, row, rows, p.d, p.whole_words);
-    gradient_load<T, DP, R>(d_o, g.d_o, batch, head, row, rows, p.dv, p.whole_words);
+    gradient_load<T, DP, R>(q, p.q, own->batch, own->head, own->first, own->count, p.d,
+                            p.whole_words);
+    gradient_load<T, DP, R>(d_o, g.d_o, own->batch, own->head, own->first, own->count, p.dv,
+                            p.whole_words);
     /* Invariant: dq is the sum over the keys before this tile. */
-    for (int j = seen.first; j < seen.end; j++) {
+    for (int j = seen_tiles(p, own->first, own->count, t::ROWS).first;
+         j < seen_tiles(p, own->first, own->count, t::ROWS).end; j++) {
         const int key = j * t::ROWS, keys = least(t::ROWS, p.nk - key);
-        if (!block_mask_visits(p, row, rows, key, keys))
+        if (!block_mask_visits(p, own->first, own->count, key, keys))
             continue;
         __syncthreads(); /* K_j and dS_ij of before have been read by all */
+        const int kv_head = own->head / p.group;
         bool wild =
-            gradient_load<T, DP, R>(k, p.k, batch, head / p.group, key, keys, p.d, p.whole_words);
-        gradient_load<T, DP, R>(v, p.v, batch, head / p.group, key, keys, p.dv, p.whole_words);
+            gradient_load<T, DP, R>(k, p.k, own->batch, kv_head, key, keys, p.d, p.whole_words);
+        gradient_load<T, DP, R>(v, p.v, own->batch, kv_head, key, keys, p.dv, p.whole_words);
         wild = __syncthreads_or(wild); /* all wait for each other's part of Q, dO, K_j and V_j */
         float s[R][R], ds[R][R];
-        const gradient_tile at = {batch, head, row, rows, key, keys};
+        const gradient_tile at = {own->batch, own->head, own->first, own->count, key};
         flash2_weights<DP, R>(g, at, q, k, d_o, v, delta, s, ds);
         tile_keep_weights<R>(weights, ds);
         __syncwarp(); /* the row's 16 threads have written dS_ij */
         gradient_add<DP, R>(wild, weights, k, dq);
     }
-    gradient_store<T, DP, R>(g.dq, batch, head, row, rows, p.d, p.scale, dq);
+    gradient_store<T, DP, R>(g.dq, *own, p.d, p.scale, dq);
 }
 
 template <class T, int DP, int R>
@@ -284,12 +314,8 @@ extern "C" enum fa_status gpu_flash2_backward(const struct gpu_limits *limits,
                                               struct fa_error *error)
 {
     gpu_gradient_problem g;
-    int64_t bytes = 0;
-    enum fa_status status = gpu_problem_check(limits, problem, error);
-    if (status == FA_OK)
-        status = gpu_flash2_delta_bytes(problem, &bytes, error);
-    if (status == FA_OK)
-        status = gpu_backward_check(limits, problem, tensors, options, bytes, &g, error);
+    const enum fa_status status =
+        gpu_backward_begin(limits, problem, tensors, options, gpu_flash2_delta_bytes, &g, error);
     if (status != FA_OK)
         return status;
     if (problem->dtype == FA_F32)

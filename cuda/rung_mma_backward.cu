@@ -6,9 +6,9 @@
  * as rows: then P^T and dS^T lie in the accumulators as the products dV += P^T dO and dK += dS^T Q
  * take their left operands, and only dS goes through shared memory, for dQ. dQ belongs to nobody:
  * each block adds its share to sums in f32 by reductions, whose order changes its last bits from
- * run to run. On request a second kernel computes dQ from scores of its own, one owner a query:
- * seven products again, and the same bits each time. For d = 256 a block holds 64 keys and half of
- * the columns of their gradients, so each score is computed by two blocks.
+ * run to run. On request a second kernel (mma_gradient_queries.cuh) computes dQ from scores of its
+ * own, one owner a query: seven products again, and the same bits each time. For d = 256 a block
+ * holds 64 keys and half of the columns of their gradients, so two blocks compute each score.
  *
  * Predicted traffic of a head, elements: first 2 Nq d + Nq read and 2 Nq written (LSE and delta, 4
  * bytes each); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, twice for d = 256, Nk 2 d written and Tc Nq d
@@ -19,15 +19,7 @@
  * Measured: 271 TFLOP/s in f16 (d = 128, N = 4096), 239 causal; 249 and 218 (d = 64); reads as
  * counted to the byte. One H200, 2026-11-30; more in README.md.
  */
-#include "cuda/gradient_pairs.cuh"
-#include "cuda/gradient_tiles.cuh"
-
-/* What lies in the workspace, beside the problem. */
-struct gradient_space {
-    float2 *stats; /* of each head's rows, padded: LSE log2 e and delta; 0 in the padding */
-    float *dq;     /* tile after tile, as the accumulators lie; NULL in the deterministic mode */
-    int64_t rows;  /* of a head, padded */
-};
+#include "cuda/mma_gradient_queries.cuh"
 
 /* A warp owns a row. An empty row's LSE becomes 0, since its scores are -inf already. */
 template <class T, int D>
@@ -190,7 +182,7 @@ __global__ void __launch_bounds__(gradient<D>::THREADS, 1)
                               dv);
 }
 
-/* The sums of dQ to the gradient's dtype and place; a block takes a tile, a warp 32 x 32 at once. */
+/* The sums of dQ to the gradient's dtype and place: a block takes a tile, a warp 32 x 32 of it. */
 template <class T, int D>
 __global__ void __launch_bounds__(gradient<D>::THREADS)
     mma_dq_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space)
@@ -220,118 +212,6 @@ __global__ void __launch_bounds__(gradient<D>::THREADS)
     if (__syncthreads_or(wild))
         repeat_queries<T, D>(&g, batch, head, first + warp * (G::ROWS / G::WARPS),
                              G::ROWS / G::WARPS);
-}
-
-/* ---- dQ with an owner -------------------------------------------------------------------- */
-
-enum { QUERIES_THREADS = 128, QUERIES_ROWS = 64, QUERIES_KEYS = 64 };
-
-/* Shared memory, in elements:   Q, dO         QUERIES_ROWS x D each
- *                               K, V, twice   QUERIES_KEYS x D each */
-template <int D> static constexpr int queries_bytes()
-{
-    return 2 * D * (2 * QUERIES_ROWS + 4 * QUERIES_KEYS);
-}
-
-/* dS of the warp's 16 queries and a tile's keys in the place of dP. */
-static __device__ __forceinline__ void queries_ds(const gpu_head_problem &p, int batch, int head,
-                                                  int row, int key, const float2 (&stats)[2],
-                                                  const float (&s)[QUERIES_KEYS / 8][4],
-                                                  float (&dp)[QUERIES_KEYS / 8][4])
-{
-    const bool whole = sees_all(p, row, 16, key, QUERIES_KEYS);
-    const float unit = p.scale * LOG2_E;
-    row += lane_of() / 4;
-    key += 2 * (lane_of() % 4);
-#pragma unroll
-    for (int n = 0; n < QUERIES_KEYS / 8; n++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int r = row + e / 2 * 8, c = key + 8 * n + e % 2;
-            if (p.dropout)
-                dp[n][e] = is_dropped(p, batch, head, r, c) ? 0 : dp[n][e] * p.keep_scale;
-            const float weight = power_of_two(fmaf(s[n][e], unit, -stats[e / 2].x));
-            const bool hidden = !whole && (r >= p.nq || is_hidden(p, r, c));
-            dp[n][e] = hidden ? 0 : weight * (dp[n][e] - stats[e / 2].y);
-        }
-}
-
-/* K_j and V_j set out for their buffer. */
-template <class T, int D>
-static __device__ __forceinline__ void queries_fetch(const gpu_head_problem &p, const T *k,
-                                                     const T *v, int tile, T *to)
-{
-    const int key = tile * QUERIES_KEYS;
-    load_async<T, D, QUERIES_KEYS, QUERIES_THREADS>(to, k + key * p.k.stride[2], p.k.stride[2],
-                                                    p.nk - key);
-    load_async<T, D, QUERIES_KEYS, QUERIES_THREADS>(to + QUERIES_KEYS * D, v + key * p.v.stride[2],
-                                                    p.v.stride[2], p.nk - key);
-}
-
-static __device__ __forceinline__ int next_tile(const gpu_head_problem &p, int tile, int end,
-                                                int row, int rows)
-{
-    while (tile < end && !block_mask_visits(p, row, rows, tile * QUERIES_KEYS, QUERIES_KEYS))
-        tile++;
-    return tile;
-}
-
-template <class T, int D>
-__global__ void __launch_bounds__(QUERIES_THREADS, 2)
-    mma_queries_kernel(const __grid_constant__ gpu_gradient_problem g, gradient_space space,
-                       unsigned row_tiles)
-{
-    using L = swizzled<D>;
-    GPU_SHARED(words);
-    const gpu_head_problem &p = g.head;
-    constexpr int TILE = QUERIES_KEYS * D;
-    T *q = reinterpret_cast<T *>(words), *d_o = q + QUERIES_ROWS * D;
-    T *kv = d_o + QUERIES_ROWS * D; /* K_j at kv + 2 TILE b, V_j after it */
-    /* The longest rows of a causal problem start first. */
-    const int row = (int)(row_tiles - 1 - blockIdx.x % row_tiles) * QUERIES_ROWS;
-    const int rows = least(QUERIES_ROWS, p.nq - row), warp_row = threadIdx.x / 32 * 16;
-    const int batch = (int)(blockIdx.x / row_tiles / p.heads);
-    const int head = (int)(blockIdx.x / row_tiles % p.heads);
-    const T *k = (const T *)p.k.data + gpu_row_index(&p.k, batch, head / p.group, 0);
-    const T *v = (const T *)p.v.data + gpu_row_index(&p.v, batch, head / p.group, 0);
-    const uint32_t q_lane = L::move(shared_address(q) + left_lane<L>(), warp_row, 0);
-    float dq[D / 8][4] = {};
-    float2 stats[2];
-    for (int r = 0; r < 2; r++)
-        stats[r] = space.stats[((int64_t)batch * p.heads + head) * space.rows +
-                               least(row + warp_row + lane_of() / 4 + 8 * r, p.nq - 1)];
-    const key_span seen = seen_tiles(p, row, rows, QUERIES_KEYS);
-    int j = next_tile(p, seen.first, seen.end, row, rows);
-    if (j < seen.end) {
-        load_async<T, D, QUERIES_ROWS, QUERIES_THREADS>(
-            q, (const T *)p.q.data + gpu_row_index(&p.q, batch, head, row), p.q.stride[2], rows);
-        load_async<T, D, QUERIES_ROWS, QUERIES_THREADS>(
-            d_o, (const T *)g.d_o.data + gpu_row_index(&g.d_o, batch, head, row), g.d_o.stride[2],
-            rows);
-        queries_fetch<T, D>(p, k, v, j, kv);
-    }
-    /* Invariant: dq is the sum over the keys before this tile, which is on its way to buffer b. */
-    for (int b = 0; j < seen.end; b ^= 1) {
-        wait_async();    /* this thread's part of tile j is there */
-        __syncthreads(); /* everyone's is, and buffer 1 - b has been read by all */
-        const int next = next_tile(p, j + 1, seen.end, row, rows);
-        if (next < seen.end)
-            queries_fetch<T, D>(p, k, v, next, kv + 2 * TILE * (b ^ 1));
-        const uint32_t k_at = shared_address(kv + 2 * TILE * b);
-        float s[QUERIES_KEYS / 8][4] = {}, dp[QUERIES_KEYS / 8][4] = {};
-        uint32_t a[QUERIES_KEYS / 16][4];
-        multiply_rows<T, D, QUERIES_KEYS>(q_lane, k_at + keys_lane<L>(), s);
-        multiply_rows<T, D, QUERIES_KEYS>(q_lane + 2 * QUERIES_ROWS * D,
-                                          k_at + 2 * TILE + keys_lane<L>(), dp);
-        queries_ds(p, batch, head, row + warp_row, j * QUERIES_KEYS, stats, s, dp);
-        pack_rows<T, QUERIES_KEYS>(dp, a);
-        multiply_packed<T, D, QUERIES_KEYS, D>(a, k_at + values_lane<L>(), dq);
-        j = next;
-    }
-    if (__any_sync(~0u, is_wild<D>(dq)))
-        repeat_queries<T, D>(&g, batch, head, row + warp_row, 16);
-    else
-        store_gradient<T, D>(g.dq, batch, head, row + warp_row, p.nq, 0, p.scale, dq);
 }
 
 /* ---- launching ----------------------------------------------------------------------------- */
@@ -467,12 +347,8 @@ extern "C" enum fa_status gpu_mma_backward(const struct gpu_limits *limits,
                                            struct fa_error *error)
 {
     gpu_gradient_problem g;
-    int64_t bytes = 0;
-    enum fa_status status = gpu_problem_check(limits, problem, error);
-    if (status == FA_OK)
-        status = gpu_mma_backward_bytes(problem, &bytes, error);
-    if (status == FA_OK)
-        status = gpu_backward_check(limits, problem, tensors, options, bytes, &g, error);
+    enum fa_status status =
+        gpu_backward_begin(limits, problem, tensors, options, gpu_mma_backward_bytes, &g, error);
     if (status == FA_OK)
         status = gpu_capability_check("mma", 8, error);
     if (status != FA_OK)
