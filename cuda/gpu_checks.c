@@ -271,10 +271,11 @@ enum fa_status gpu_forward_check(const struct gpu_limits *limits, const struct f
     return FA_OK;
 }
 
-enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct fa_problem *problem,
-                                  const struct gpu_backward *tensors,
-                                  const struct gpu_options *options, int64_t workspace_bytes,
-                                  struct gpu_gradient_problem *gradient, struct fa_error *error)
+static enum fa_status check_backward(const struct gpu_limits *limits,
+                                     const struct fa_problem *problem,
+                                     const struct gpu_backward *tensors,
+                                     const struct gpu_options *options, int64_t workspace_bytes,
+                                     struct gpu_gradient_problem *gradient, struct fa_error *error)
 {
     const struct fa_problem *p = problem;
     const struct gpu_backward *t = tensors;
@@ -306,7 +307,7 @@ enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct 
     return FA_OK;
 }
 
-enum fa_status gpu_backward_begin(const struct gpu_limits *limits, const struct fa_problem *problem,
+enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct fa_problem *problem,
                                   const struct gpu_backward *tensors,
                                   const struct gpu_options *options, gpu_workspace_bytes *workspace,
                                   struct gpu_gradient_problem *gradient, struct fa_error *error)
@@ -316,7 +317,7 @@ enum fa_status gpu_backward_begin(const struct gpu_limits *limits, const struct 
     if (status == FA_OK)
         status = workspace(problem, &bytes, error);
     if (status == FA_OK)
-        status = gpu_backward_check(limits, problem, tensors, options, bytes, gradient, error);
+        status = check_backward(limits, problem, tensors, options, bytes, gradient, error);
     return status;
 }
 

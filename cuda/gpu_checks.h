@@ -50,23 +50,18 @@ enum fa_status gpu_forward_check(const struct gpu_limits *limits, const struct f
                                  const struct gpu_options *options, int64_t workspace_bytes,
                                  struct gpu_head_problem *head, struct fa_error *error);
 
-/* The same with the tensors of a backward pass. */
+/* One backward problem likewise. */
 struct gpu_gradient_problem {
     struct gpu_head_problem head;
     struct gpu_tensor d_o, dq, dk, dv;
 };
 
-enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct fa_problem *problem,
-                                  const struct gpu_backward *tensors,
-                                  const struct gpu_options *options, int64_t workspace_bytes,
-                                  struct gpu_gradient_problem *gradient, struct fa_error *error);
-
 /* Bytes of a backward pass's workspace, of a problem that gpu_problem_check has passed. */
 typedef enum fa_status gpu_workspace_bytes(const struct fa_problem *problem, int64_t *bytes,
                                            struct fa_error *error);
 
-/* The same from the problem on: gpu_problem_check, those bytes, and gpu_backward_check. */
-enum fa_status gpu_backward_begin(const struct gpu_limits *limits, const struct fa_problem *problem,
+/* As gpu_forward_check for a backward call, gpu_problem_check first. */
+enum fa_status gpu_backward_check(const struct gpu_limits *limits, const struct fa_problem *problem,
                                   const struct gpu_backward *tensors,
                                   const struct gpu_options *options, gpu_workspace_bytes *workspace,
                                   struct gpu_gradient_problem *gradient, struct fa_error *error);

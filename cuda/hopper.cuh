@@ -1,6 +1,6 @@
 /*
  * Hopper's own instructions (sm_90a), one small function each: barriers in shared memory, the copy
- * engine (TMA), the products of a warpgroup (wgmma), registers that move between warpgroups.
+ * engine (TMA), registers that move between warpgroups. Products are in hopper_products.cuh.
  *
  * Behind each stands the section of the PTX ISA (9.0) that defines it. A warpgroup is four warps,
  * 128 threads, that issue one product together. Shared memory is named by 32-bit addresses.
@@ -9,13 +9,19 @@
  * 16 bits, 128 bytes a row, 16-byte piece c of row r at place c xor (r mod 8). A tile begins at a
  * multiple of 1024 bytes. Rows of 128 elements are two such tiles, one after the other: a swizzled
  * box may be no wider than 128 bytes.
+ *
+ * In the shim the instructions are functions of C++.
  */
 #ifndef CUDA_HOPPER_CUH
 #define CUDA_HOPPER_CUH
 
-#include <cuda.h>
-
 #include "cuda/fragments.cuh"
+
+#ifdef FLASHLAB_GPU_SHIM
+#include "cuda/shim/warpgroup.h"
+#else
+#include <cuda.h>
+#endif
 
 enum { HOPPER_TILE_ALIGN = 1024, HOPPER_COLUMNS = 64, WARPGROUP = 128, WARPGROUP_ROWS = 64 };
 
@@ -40,6 +46,8 @@ enum fa_status hopper_map(const struct hopper_tensor *tensor, CUtensorMap *map,
  * multiprocessors it has. */
 enum fa_status hopper_check(const char *rung, int *multiprocessors, struct fa_error *error);
 
+#ifndef FLASHLAB_GPU_SHIM
+
 /* Launches, after GPU_PREPARE. `early`: the kernel may start when the one before in the stream says
  * launch_next or is over, and has launch_wait where it needs what that one wrote. */
 template <class... WANTED, class... GIVEN>
@@ -60,6 +68,9 @@ hopper_launch(void (*kernel)(WANTED...), unsigned blocks, unsigned threads, size
     return gpu_cuda_status(cudaLaunchKernelEx(&config, kernel, WANTED(given)...), "a launch",
                            error);
 }
+
+/* The block's dynamic shared memory, of which a kernel finds the first multiple it needs. */
+#define HOPPER_SHARED(name) extern __shared__ uint4 name[]
 
 /* ---- barriers: "mbarrier" ------------------------------------------------------------------- */
 
@@ -136,23 +147,70 @@ static __device__ __forceinline__ void box_load(uint32_t to, const CUtensorMap *
                  : "memory");
 }
 
-/* ROWS rows of D columns, all boxes of it. */
-template <int ROWS, int D>
-static __device__ __forceinline__ void tile_load(uint32_t to, const CUtensorMap *map,
-                                                 uint32_t barrier, int row, int head, int batch)
-{
-    barrier_expect(barrier, 2 * ROWS * D);
-#pragma unroll
-    for (int column = 0; column < D; column += HOPPER_COLUMNS)
-        box_load(to + 2 * ROWS * column, map, barrier, column, row, head, batch);
-}
-
 /* 16 bytes to device memory. By name, since of an ordinary store the compiler makes four. */
 static __device__ __forceinline__ void store_words(void *to, const uint32_t (&x)[4])
 {
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x[0]), "r"(x[1]),
                  "r"(x[2]), "r"(x[3])
                  : "memory");
+}
+
+/* ---- words of shared memory ------------------------------------------------------------------ */
+
+/* 16 bytes. By name, as all here: compilers know shared memory by pointers alone. */
+static __device__ __forceinline__ void words_write(uint32_t to, int x, int y, int z, int w)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z),
+                 "r"(w)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void words_read(uint32_t from, int &x, int &y, int &z, int &w)
+{
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                 : "r"(from)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void word_clear(uint32_t to)
+{
+    asm volatile("st.shared.b32 [%0], 0;" ::"r"(to) : "memory");
+}
+
+static __device__ __forceinline__ uint32_t word_read(uint32_t from)
+{
+    uint32_t x;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(from) : "memory");
+    return x;
+}
+
+/* Sets these bits of a word that others set bits of: "red". */
+static __device__ __forceinline__ void bits_set(uint32_t to, int bits)
+{
+    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(to), "r"(bits) : "memory");
+}
+
+/* Writes a number if it is below 0. */
+static __device__ __forceinline__ void negative_write(uint32_t to, float x)
+{
+    asm volatile("{\n"
+                 ".reg .pred below;\n"
+                 "setp.lt.f32 below, %0, 0f00000000;\n"
+                 "@below st.shared.f32 [%1], %0;\n"
+                 "}" ::"f"(x),
+                 "r"(to)
+                 : "memory");
+}
+
+/* ---- arithmetic ----------------------------------------------------------------------------- */
+
+/* Without a branch, as a division has it. */
+static __device__ __forceinline__ float reciprocal(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
 }
 
 /* ---- one thread, and one kernel after another ------------------------------------------------ */
@@ -197,172 +255,17 @@ template <int COUNT> static __device__ __forceinline__ void registers_take()
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-/* ---- products: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions" -------- */
+#endif /* FLASHLAB_GPU_SHIM */
 
-/*
- * Where an operand lies: "Matrix Descriptor Format". Address, two distances, and the swizzle.
- *
- * Q and K are K-major, their rows are the rows of the product: `far` is the 1024 bytes of eight
- * rows, `near` unused. A step of 16 columns is 32 bytes on, after 64 columns the next tile.
- * V is MN-major, its rows are what is summed over: `far` as before, `near` from a tile of 64
- * columns to the next. A step of 16 rows is 2048 bytes on.
- */
-static __device__ __forceinline__ uint64_t operand(uint32_t address, int near)
+/* ROWS rows of D columns, all boxes of it. */
+template <int ROWS, int D>
+static __device__ __forceinline__ void tile_load(uint32_t to, const CUtensorMap *map,
+                                                 uint32_t barrier, int row, int head, int batch)
 {
-    const uint64_t eight_rows = 1024 / 16, swizzle_128 = 1;
-    return (address & 0x3ffff) / 16 | (uint64_t)(near / 16) << 16 | eight_rows << 32 |
-           swizzle_128 << 62;
-}
-
-/* A descriptor so many bytes on. */
-static __device__ __forceinline__ uint64_t operand_move(uint64_t operand, int bytes)
-{
-    return operand + bytes / 16;
-}
-
-/* "wgmma.fence": registers written before it may be read by products after it. */
-static __device__ __forceinline__ void products_begin()
-{
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-/* "wgmma.commit_group": the products since the last one are a group. */
-static __device__ __forceinline__ void products_commit()
-{
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-/* Accumulators as operands of an asm statement, by columns; c[n][e] as in fragments.cuh, for the
- * warp's 16 of the 64 rows. */
-#define ACCUMULATOR_8(c, n) "+f"(c[n][0]), "+f"(c[n][1]), "+f"(c[n][2]), "+f"(c[n][3])
-#define ACCUMULATOR_32(c, n)                                                                       \
-    ACCUMULATOR_8(c, n), ACCUMULATOR_8(c, n + 1), ACCUMULATOR_8(c, n + 2), ACCUMULATOR_8(c, n + 3)
-#define ACCUMULATOR_64(c) ACCUMULATOR_32(c, 0), ACCUMULATOR_32(c, 4)
-#define ACCUMULATOR_80(c) ACCUMULATOR_64(c), ACCUMULATOR_8(c, 8), ACCUMULATOR_8(c, 9)
-#define ACCUMULATOR_96(c) ACCUMULATOR_64(c), ACCUMULATOR_32(c, 8)
-#define ACCUMULATOR_128(c) ACCUMULATOR_96(c), ACCUMULATOR_32(c, 12)
-
-#define REGISTERS_64                                                                               \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define REGISTERS_80 REGISTERS_64 ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define REGISTERS_96                                                                               \
-    REGISTERS_64 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, "   \
-                 "%47"
-#define REGISTERS_128                                                                              \
-    REGISTERS_96 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, "   \
-                 "%63"
-
-/*
- * For N columns, elements T, called NAME in PTX; operands are numbered from the accumulator's N / 2
- * on: A to F.
- *   multiply_rows     c = a b^T (add 0) or c += a b^T, both from shared memory, K-major: 64 x 16
- *                     by 16 x N, "wgmma.mma_async"
- *   multiply_weights  c += a b, a from registers as in mma.sync, b MN-major
- *   accumulator_pin   ties the registers to this place: what is written to them stays before, what
- *                     is read stays after
- *   products_wait     until at most LEFT groups are under way, "wgmma.wait_group"; c is read after
- */
-#define HOPPER_PRODUCTS(N, T, NAME, A, B, C, D, E, F)                                              \
-    static __device__ __forceinline__ void multiply_rows(float(&c)[N / 8][4], uint64_t a,          \
-                                                         uint64_t b, int add, T)                   \
-    {                                                                                              \
-        asm volatile("{\n"                                                                         \
-                     ".reg .pred add;\n"                                                           \
-                     "setp.ne.b32 add, %" C ", 0;\n"                                               \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." NAME "." NAME               \
-                     " {" REGISTERS_##N "}, %" A ", %" B ", add, 1, 1, 0, 0;\n"                    \
-                                        "}"                                                        \
-                     : ACCUMULATOR_##N(c)                                                          \
-                     : "l"(a), "l"(b), "r"(add));                                                  \
-    }                                                                                              \
-    static __device__ __forceinline__ void multiply_weights(float(&c)[N / 8][4],                   \
-                                                            const uint32_t(&a)[4], uint64_t b, T)  \
-    {                                                                                              \
-        asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." NAME "." NAME               \
-                     " {" REGISTERS_##N "}, {%" A ", %" B ", %" C ", %" D "}, %" E ", 1, 1, 1, 1;" \
-                     : ACCUMULATOR_##N(c)                                                          \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                        \
-    }
-#define HOPPER_WAITS(N, A)                                                                         \
-    static __device__ __forceinline__ void accumulator_pin(float(&c)[N / 8][4])                    \
-    {                                                                                              \
-        asm volatile("" : ACCUMULATOR_##N(c)::"memory");                                           \
-    }                                                                                              \
-    template <int LEFT> static __device__ __forceinline__ void products_wait(float(&c)[N / 8][4])  \
-    {                                                                                              \
-        asm volatile("wgmma.wait_group.sync.aligned %" A ";"                                       \
-                     : ACCUMULATOR_##N(c)                                                          \
-                     : "n"(LEFT)                                                                   \
-                     : "memory");                                                                  \
-    }
-
-HOPPER_WAITS(64, "32")
-HOPPER_WAITS(80, "40")
-HOPPER_WAITS(96, "48")
-HOPPER_WAITS(128, "64")
-HOPPER_PRODUCTS(64, gpu_f16, "f16", "32", "33", "34", "35", "36", "37")
-HOPPER_PRODUCTS(80, gpu_f16, "f16", "40", "41", "42", "43", "44", "45")
-HOPPER_PRODUCTS(96, gpu_f16, "f16", "48", "49", "50", "51", "52", "53")
-HOPPER_PRODUCTS(128, gpu_f16, "f16", "64", "65", "66", "67", "68", "69")
-HOPPER_PRODUCTS(64, gpu_bf16, "bf16", "32", "33", "34", "35", "36", "37")
-HOPPER_PRODUCTS(80, gpu_bf16, "bf16", "40", "41", "42", "43", "44", "45")
-HOPPER_PRODUCTS(96, gpu_bf16, "bf16", "48", "49", "50", "51", "52", "53")
-HOPPER_PRODUCTS(128, gpu_bf16, "bf16", "64", "65", "66", "67", "68", "69")
-
-/* S = Q K^T of 64 queries and KEYS keys, as one group that is under way when this returns. */
-template <class T, int KEYS, int D>
-static __device__ __forceinline__ void multiply_scores(float (&s)[KEYS / 8][4], uint64_t q,
-                                                       uint64_t k)
-{
-    accumulator_pin(s);
-    products_begin();
+    barrier_expect(barrier, 2 * ROWS * D);
 #pragma unroll
-    for (int i = 0; i < D / 16; i++)
-        multiply_rows(s, operand_move(q, i / 4 * 2 * WARPGROUP_ROWS * HOPPER_COLUMNS + i % 4 * 32),
-                      operand_move(k, i / 4 * 2 * KEYS * HOPPER_COLUMNS + i % 4 * 32), i > 0, T());
-    products_commit();
-}
-
-/* O += P V over the keys FIRST .. END - 1 of the tile, likewise. P is packed, four words for 16
- * keys. */
-template <class T, int FIRST, int END, int D, int STEPS>
-static __device__ __forceinline__ void
-multiply_values(float (&o)[D / 8][4], const uint32_t (&weights)[STEPS][4], uint64_t v)
-{
-    accumulator_pin(o);
-    products_begin();
-#pragma unroll
-    for (int i = FIRST / 16; i < END / 16; i++)
-        multiply_weights(o, weights[i], operand_move(v, i * 2 * 16 * HOPPER_COLUMNS), T());
-    products_commit();
-}
-
-/* Causal mask and the last key: -inf for keys that a row of the warp's 16 from `row` on does not
- * see. */
-template <int KEYS>
-static __device__ __forceinline__ void hide_keys(const gpu_head_problem &p, int row, int key,
-                                                 float (&s)[KEYS / 8][4])
-{
-    row += lane_of() / 4;
-    key += 2 * (lane_of() % 4);
-    const int end[2] = {least(p.nk, row + p.end) - key, least(p.nk, row + 8 + p.end) - key};
-#pragma unroll
-    for (int n = 0; n < KEYS / 8; n++)
-        for (int e = 0; e < 4; e++)
-            if (8 * n + e % 2 >= end[e / 2])
-                s[n][e] = -INFINITY;
-}
-
-/* Scores FIRST .. END - 1 that have become weights, as left operands of P V. */
-template <class T, int FIRST, int END, int TILES>
-static __device__ __forceinline__ void pack_weights(uint32_t (&weights)[TILES / 2][4],
-                                                    const float (&s)[TILES][4])
-{
-#pragma unroll
-    for (int i = FIRST / 16; i < END / 16; i++)
-        for (int e = 0; e < 4; e++)
-            weights[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
+    for (int column = 0; column < D; column += HOPPER_COLUMNS)
+        box_load(to + 2 * ROWS * column, map, barrier, column, row, head, batch);
 }
 
 #endif

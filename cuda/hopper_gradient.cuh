@@ -7,7 +7,9 @@
 #ifndef CUDA_HOPPER_GRADIENT_CUH
 #define CUDA_HOPPER_GRADIENT_CUH
 
-#include "cuda/hopper.cuh"
+#include "cuda/hopper_products.cuh"
+
+#ifndef FLASHLAB_GPU_SHIM
 
 /* ---- products: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions" -------- */
 
@@ -55,16 +57,13 @@ template <int STEPS> static __device__ __forceinline__ void words_pin(uint32_t (
 
 /* ---- shared memory -------------------------------------------------------------------------- */
 
-/* COUNT numbers of 4 bytes that begin at a multiple of 16; their bytes are announced and counted on
- * the barrier: "cp.async.bulk". */
-template <int COUNT>
-static __device__ __forceinline__ void numbers_load(uint32_t to, const float *from,
-                                                    uint32_t barrier)
+/* Bytes, a multiple of 16 as both addresses are, that are counted on the barrier: "cp.async.bulk". */
+static __device__ __forceinline__ void bytes_load(uint32_t to, const void *from, int bytes,
+                                                  uint32_t barrier)
 {
-    barrier_expect(barrier, 4 * COUNT);
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(to),
-                 "l"(from), "r"(4 * COUNT), "r"(barrier)
+                 "l"(from), "r"(bytes), "r"(barrier)
                  : "memory");
 }
 
@@ -107,6 +106,18 @@ static __device__ __forceinline__ uint32_t multiply_pairs(uint32_t x, uint32_t y
     uint32_t product;
     asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(x), "r"(y));
     return product;
+}
+
+#endif /* FLASHLAB_GPU_SHIM */
+
+/* COUNT numbers of 4 bytes that begin at a multiple of 16; their bytes are announced and counted on
+ * the barrier. */
+template <int COUNT>
+static __device__ __forceinline__ void numbers_load(uint32_t to, const float *from,
+                                                    uint32_t barrier)
+{
+    barrier_expect(barrier, 4 * COUNT);
+    bytes_load(to, from, 4 * COUNT, barrier);
 }
 
 #endif

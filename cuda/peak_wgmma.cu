@@ -5,7 +5,7 @@
  * Four warpgroups of a block add 64 x 16 by 16 x 128 products to accumulators of their own. The
  * left operand is in registers, as P is; the right one in shared memory, as V is, the same for all.
  */
-#include "cuda/hopper.cuh"
+#include "cuda/hopper_products.cuh"
 
 enum { PEAK_GROUPS = 4, PEAK_STEPS = 4, PEAK_COLUMNS = 128, PEAK_ROUNDS = 2048 };
 enum { PEAK_TILE_BYTES = 2 * 16 * PEAK_STEPS * PEAK_COLUMNS };

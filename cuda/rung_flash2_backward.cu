@@ -315,7 +315,7 @@ extern "C" enum fa_status gpu_flash2_backward(const struct gpu_limits *limits,
 {
     gpu_gradient_problem g;
     const enum fa_status status =
-        gpu_backward_begin(limits, problem, tensors, options, gpu_flash2_delta_bytes, &g, error);
+        gpu_backward_check(limits, problem, tensors, options, gpu_flash2_delta_bytes, &g, error);
     if (status != FA_OK)
         return status;
     if (problem->dtype == FA_F32)

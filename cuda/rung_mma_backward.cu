@@ -348,7 +348,7 @@ extern "C" enum fa_status gpu_mma_backward(const struct gpu_limits *limits,
 {
     gpu_gradient_problem g;
     enum fa_status status =
-        gpu_backward_begin(limits, problem, tensors, options, gpu_mma_backward_bytes, &g, error);
+        gpu_backward_check(limits, problem, tensors, options, gpu_mma_backward_bytes, &g, error);
     if (status == FA_OK)
         status = gpu_capability_check("mma", 8, error);
     if (status != FA_OK)

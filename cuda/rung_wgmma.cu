@@ -14,7 +14,7 @@
  * Measured: 416 TFLOP/s in f16 (d = 128, N = 4096), 370 causal; reads as counted to the byte. One
  * H200, 2026-11-30; more in README.md.
  */
-#include "cuda/hopper.cuh"
+#include "cuda/hopper_products.cuh"
 
 enum { WGMMA_GROUPS = 2, WGMMA_ROWS = 128, WGMMA_KEYS = 128, WGMMA_THREADS = 256 };
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(WGMMA_THREADS, 1)
                  unsigned row_tiles)
 {
     using at = wgmma_places<D>;
-    extern __shared__ uint4 wgmma_words[];
+    HOPPER_SHARED(wgmma_words);
     const uint32_t shared = (shared_address(wgmma_words) + HOPPER_TILE_ALIGN - 1) /
                             HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
     const uint32_t q_there = shared + at::BARRIERS, kv_there = q_there + 8;

@@ -163,9 +163,7 @@ static __device__ __forceinline__ void ws_consume(const ws_call &call, uint32_t 
                 ws_split<S>(p, own, row, last, m, l, o, unit);
         }
         if (is_wild<S::D>(o))
-            asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(slot + WS_MARKS),
-                         "r"(1 << (warp_row - tile.row) / 16)
-                         : "memory");
+            bits_set(slot + WS_MARKS, 1 << (warp_row - tile.row) / 16);
         sum_rows(l);
         ws_store<typename S::T, S::D>(p, tile, warp_row, m, l, o);
         ws_release(slot + WS_DONE);
@@ -184,7 +182,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
     ws_kernel(const __grid_constant__ ws_call call, const __grid_constant__ CUtensorMap q,
               const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v)
 {
-    extern __shared__ uint4 ws_words[];
+    HOPPER_SHARED(ws_words);
     const uint32_t shared =
         (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
     const int group = __shfl_sync(~0u, threadIdx.x / WARPGROUP, 0);

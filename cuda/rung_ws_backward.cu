@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
                    const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
                    const __grid_constant__ CUtensorMap v, const __grid_constant__ CUtensorMap d_o)
 {
-    extern __shared__ uint4 ws_words[];
+    HOPPER_SHARED(ws_words);
     const uint32_t shared =
         (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
     launch_next();
@@ -406,12 +406,8 @@ extern "C" enum fa_status gpu_ws_backward(const struct gpu_limits *limits,
                                           const struct gpu_options *options, struct fa_error *error)
 {
     gpu_gradient_problem g;
-    int64_t bytes = 0;
-    enum fa_status status = gpu_problem_check(limits, problem, error);
-    if (status == FA_OK)
-        status = gpu_ws_backward_bytes(problem, &bytes, error);
-    if (status == FA_OK)
-        status = gpu_backward_check(limits, problem, tensors, options, bytes, &g, error);
+    const enum fa_status status =
+        gpu_backward_check(limits, problem, tensors, options, gpu_ws_backward_bytes, &g, error);
     if (status != FA_OK)
         return status;
     const struct ws_gradient_plan &plan = ws_gradient_plan_of(problem);

@@ -12,7 +12,7 @@
 #ifndef CUDA_WS_BLOCK_CUH
 #define CUDA_WS_BLOCK_CUH
 
-#include "cuda/hopper.cuh"
+#include "cuda/hopper_products.cuh"
 
 /* One call, as its blocks see it. */
 struct ws_call {
@@ -92,10 +92,8 @@ static __device__ __forceinline__ void ws_tell(uint32_t shared, ws_turn &turn, c
 {
     const uint32_t slot = shared + S::SLOTS + turn.at * WS_SLOT_BYTES;
     barrier_wait(slot + WS_EMPTY, turn.parity); /* the repeaters are done with it */
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(slot), "r"(tile.row),
-                 "r"(tile.head), "r"(tile.batch), "r"(tile.tiles)
-                 : "memory");
-    asm volatile("st.shared.b32 [%0], 0;" ::"r"(slot + WS_MARKS) : "memory");
+    words_write(slot, tile.row, tile.head, tile.batch, tile.tiles);
+    word_clear(slot + WS_MARKS);
     barrier_arrive(slot + WS_FULL);
     turn.step<2>();
 }
@@ -103,18 +101,13 @@ static __device__ __forceinline__ void ws_tell(uint32_t shared, ws_turn &turn, c
 static __device__ __forceinline__ ws_tile ws_read(uint32_t slot)
 {
     ws_tile tile;
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(tile.row), "=r"(tile.head), "=r"(tile.batch), "=r"(tile.tiles)
-                 : "r"(slot)
-                 : "memory");
+    words_read(slot, tile.row, tile.head, tile.batch, tile.tiles);
     return tile;
 }
 
 static __device__ __forceinline__ uint32_t ws_marks(uint32_t slot)
 {
-    uint32_t marks;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(marks) : "r"(slot + WS_MARKS) : "memory");
-    return marks;
+    return word_read(slot + WS_MARKS);
 }
 
 /* Lane 0 of each warp arrives, after all of its lanes have got here. */

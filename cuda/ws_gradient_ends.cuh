@@ -101,7 +101,7 @@ template <class T, int D, int ROWS>
 __global__ void __launch_bounds__(WS_HELPERS)
     ws_dq_kernel(const __grid_constant__ ws_gradient_call call, int dq_tiles)
 {
-    extern __shared__ uint4 ws_words[];
+    HOPPER_SHARED(ws_words);
     launch_wait();
     if ((int)blockIdx.x < dq_tiles) {
         ws_finish_queries<T, D, ROWS>(call, (int)blockIdx.x, reinterpret_cast<T *>(ws_words));

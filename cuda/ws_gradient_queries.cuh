@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
                       const __grid_constant__ CUtensorMap v,
                       const __grid_constant__ CUtensorMap d_o)
 {
-    extern __shared__ uint4 ws_words[];
+    HOPPER_SHARED(ws_words);
     const gpu_head_problem &p = call.problem.head;
     const uint32_t shared =
         (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;

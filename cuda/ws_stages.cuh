@@ -130,13 +130,7 @@ static __device__ __forceinline__ void ws_exponentials(float (&s)[TILES][4], con
  */
 static __device__ __forceinline__ void ws_hold(const float (&l)[2], uint32_t nowhere)
 {
-    asm volatile("{\n"
-                 ".reg .pred below;\n"
-                 "setp.lt.f32 below, %0, 0f00000000;\n"
-                 "@below st.shared.f32 [%1], %0;\n"
-                 "}" ::"f"(l[0] + l[1]),
-                 "r"(nowhere)
-                 : "memory");
+    negative_write(nowhere, l[0] + l[1]);
 }
 
 template <int TILES>
@@ -146,14 +140,6 @@ static __device__ __forceinline__ void ws_shrink(float (&o)[TILES][4], const flo
     for (int n = 0; n < TILES; n++)
         for (int e = 0; e < 4; e++)
             o[n][e] *= shrink[e / 2];
-}
-
-/* Without a branch: one here would split the stores of 16 bytes. */
-static __device__ __forceinline__ float reciprocal(float x)
-{
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
 }
 
 /* O and LSE. */
@@ -169,7 +155,8 @@ static __device__ __forceinline__ void ws_store(const gpu_head_problem &p, const
     if (lse)
         lse += gpu_row_index(&p.lse, tile.batch, tile.head, row);
     for (int r = 0; r < 2; r++) {
-        const float share = l[r] == 0 ? 0 : reciprocal(l[r]); /* 0: an empty row alone */
+        /* 0: an empty row alone. A branch here would split the stores of 16 bytes. */
+        const float share = l[r] == 0 ? 0 : reciprocal(l[r]);
         const bool here = row + 8 * r < p.nq;
 #pragma unroll
         for (int n = 0; n < D / 8; n += 4) {

@@ -160,6 +160,50 @@ int cuda_suite_grid(bool large)
     return ran;
 }
 
+/* For each kernel of ws, so many tiles that every ring of its shared memory comes round. */
+static const struct long_case {
+    int64_t heads, kv_heads, nq, nk, d;
+    enum fa_causal causal;
+    enum fa_dtype dtype;
+    bool backward;
+} long_cases[] = {
+    {6, 3, 100, 300, 128, FA_CAUSAL_NONE, FA_F16, true},
+    {2, 1, 200, 200, 128, FA_CAUSAL_BOTTOM_RIGHT, FA_BF16, true},
+    {3, 3, 200, 600, 64, FA_CAUSAL_NONE, FA_BF16, true},
+    {4, 2, 330, 330, 64, FA_CAUSAL_TOP_LEFT, FA_F16, true},
+    {2, 1, 40, 1030, 64, FA_CAUSAL_NONE, FA_F16, false},
+    {3, 1, 40, 4100, 64, FA_CAUSAL_BOTTOM_RIGHT, FA_BF16, false},
+    {1, 1, 20, 8200, 128, FA_CAUSAL_BOTTOM_RIGHT, FA_F16, false},
+};
+
+int cuda_suite_long(void)
+{
+    static const char *const rungs[] = {"wgmma", "ws"};
+    int ran = 0;
+    for (size_t i = 0; i < sizeof long_cases / sizeof *long_cases; i++) {
+        const struct long_case *of = &long_cases[i];
+        struct fa_problem p = fa_problem_make(of->nq, of->nk, of->d);
+        struct attention_case attention;
+        char label[64];
+        p.heads = of->heads;
+        p.kv_heads = of->kv_heads;
+        p.causal = of->causal;
+        p.dtype = of->dtype;
+        cuda_case_make(&attention, &p, FA_PROFILE_GAUSS, 11 + i);
+        snprintf(label, sizeof label, "long case %zu", i);
+        for (int r = 0; r < 2; r++) {
+            struct cuda_pass pass = {gpu_rung_find(rungs[r]), (enum forward_layout)(i % 3), false};
+            if (!pass.rung)
+                continue;
+            ran += cuda_pass_check(&pass, &attention, label);
+            if (of->backward)
+                ran += cuda_backward_check(pass.rung, pass.layout, &attention, label);
+        }
+        attention_case_free(&attention);
+    }
+    return ran;
+}
+
 static struct attention_case small_case(void)
 {
     struct fa_problem p = fa_problem_make(40, 50, 64);
@@ -286,6 +330,23 @@ static int past_the_exponent(double of_row, double scale)
     return ran;
 }
 
+/* A query that is NaN, and most keys do not see: gradients of these stay as they are. */
+static int wild_query(void)
+{
+    struct fa_problem p = fa_problem_make(40, 40, 64);
+    struct attention_case attention;
+    int ran = 0;
+    p.dtype = FA_F16;
+    p.causal = FA_CAUSAL_TOP_LEFT;
+    cuda_case_make(&attention, &p, FA_PROFILE_GAUSS, 6);
+    fa_tensor_set(&attention.q, 0, 0, 2, 5, NAN);
+    forward_case_answer(&attention);
+    for (int i = 0; i < gpu_rung_count; i++)
+        ran += cuda_backward_check(gpu_rungs[i], FORWARD_BHSD, &attention, "a query that is NaN");
+    attention_case_free(&attention);
+    return ran;
+}
+
 /* Keys that no query head has: their gradients are 0. */
 static int without_query_heads(void)
 {
@@ -325,7 +386,8 @@ static int without_query_heads(void)
 
 int cuda_suite_edges(void)
 {
-    return past_the_exponent(1, 4e36) + past_the_exponent(1.7e19, 1) + without_query_heads();
+    return past_the_exponent(1, 4e36) + past_the_exponent(1.7e19, 1) + wild_query() +
+           without_query_heads();
 }
 
 int cuda_suite_repeats(int times)

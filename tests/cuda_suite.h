@@ -7,6 +7,19 @@
 
 #include <stdbool.h>
 
+/* The rungs of the shim: ThreadSanitizer's threads cannot do what Hopper's two ask for. */
+#ifdef __SANITIZE_THREAD__
+enum { CUDA_SHIM_RUNGS = 5 };
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { CUDA_SHIM_RUNGS = 5 };
+#else
+enum { CUDA_SHIM_RUNGS = 7 };
+#endif
+#else
+enum { CUDA_SHIM_RUNGS = 7 };
+#endif
+
 /* The field cases in each dtype; `most` bounds heads * nq * nk * (d + dv) of those that run. */
 int cuda_suite_field_cases(double most);
 
@@ -15,6 +28,9 @@ int cuda_suite_random(int first, int n);
 
 /* Shapes that end inside a tile, every mask, grouped heads, layouts, dropout, block masks. */
 int cuda_suite_grid(bool large);
+
+/* Shapes long enough for Hopper's rungs to use each place of their shared memory again. */
+int cuda_suite_long(void);
 
 /* What a call refuses, and that it then writes nothing. */
 int cuda_suite_refusals(void);

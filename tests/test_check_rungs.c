@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/cuda_suite.h"
 #include "tests/program_expect.h"
 
 /* The running test is skipped where the program was not built. */
@@ -102,8 +103,9 @@ static void sound_rungs(void **state)
     find_run(object, "wrong", &wrong);
     json_expect_integer(object, "results.right", right);
     json_expect_integer(object, "results.refused", refused);
-    assert_true(right >= 1 && wrong == 0 && right + refused == 5);
-    assert_int_equal(json_array_size(json_at(object, "repeats")), 6);
+    assert_true(right >= 1 && wrong == 0 && right + refused == CUDA_SHIM_RUNGS);
+    /* One of each rung, one more of its backward pass where dQ is added to in any order. */
+    assert_int_equal(json_array_size(json_at(object, "repeats")), CUDA_SHIM_RUNGS > 5 ? 9 : 6);
     json_decref(object);
 }
 
@@ -127,7 +129,7 @@ static void field_cases(void **state)
     const json_t *other = find_run(object, "refused", &refused);
     assert_string_equal(json_string_value(json_at(other, "reason")),
                         "standard takes no block mask");
-    assert_true(right == 4 && refused == 16);
+    assert_true(right == 4 && right + refused == 4 * CUDA_SHIM_RUNGS);
     assert_int_equal(json_array_size(json_at(object, "repeats")), 0);
     json_decref(object);
     program_run_free(&run);

@@ -1,5 +1,4 @@
-/* The kernels of the rungs without tensor cores, on the CPU through the shim, against the
- * reference. */
+/* The kernels of all rungs on the CPU, through the shim, against the reference. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +10,7 @@
 
 #ifdef FLASHLAB_HAVE_GPU_SHIM
 
+#include "cuda/gpu.h"
 #include "tests/cuda_suite.h"
 
 static void field_cases(void **state)
@@ -31,10 +31,19 @@ static void grid(void **state)
     assert_true(cuda_suite_grid(false) > 20);
 }
 
+static void long_rows(void **state)
+{
+    (void)state;
+    if (CUDA_SHIM_RUNGS < 7)
+        skip();
+    assert_int_equal(cuda_suite_long(), 2 * 7 + 4);
+}
+
 static void refusals(void **state)
 {
     (void)state;
-    assert_int_equal(cuda_suite_refusals(), 5);
+    assert_int_equal(cuda_suite_refusals(), CUDA_SHIM_RUNGS);
+    assert_int_equal(gpu_rung_count, CUDA_SHIM_RUNGS);
 }
 
 static void edges(void **state)
@@ -46,18 +55,19 @@ static void edges(void **state)
 static void equal_calls_give_equal_bits(void **state)
 {
     (void)state;
-    assert_int_equal(cuda_suite_repeats(2), 5);
+    assert_int_equal(cuda_suite_repeats(2), CUDA_SHIM_RUNGS);
 }
 
 /* With the argument "few", what a build with ThreadSanitizer gets through in a minute or two. */
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest few[] = {cmocka_unit_test(edges),
+    const struct CMUnitTest few[] = {cmocka_unit_test(edges), cmocka_unit_test(long_rows),
                                      cmocka_unit_test(equal_calls_give_equal_bits)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid),
         cmocka_unit_test(field_cases),
         cmocka_unit_test(random_problems),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(refusals),
         cmocka_unit_test(edges),
         cmocka_unit_test(equal_calls_give_equal_bits),

@@ -1,31 +1,24 @@
 #include "cuda/shim/shim.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <random>
 #include <vector>
 
-#if defined(__SANITIZE_THREAD__)
-#define SHIM_THREADS
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SHIM_THREADS
-#endif
-#endif
 #ifdef SHIM_THREADS
 #include <pthread.h>
 #else
 #include <ucontext.h>
 #endif
 
-thread_local shim_place threadIdx, blockIdx;
+thread_local shim_place threadIdx, blockIdx, gridDim;
 
 namespace {
 
 enum { WARP = 32, STACK_BYTES = 128 * 1024 };
-
-void let_others_run();
 
 /* Where `size` threads wait for each other. */
 #ifdef SHIM_THREADS
@@ -59,8 +52,7 @@ struct barrier {
             arrived = 0;
             turn++;
         }
-        while (turn == mine)
-            let_others_run();
+        shim_wait([=, this] { return turn != mine; });
     }
 };
 #endif
@@ -91,6 +83,8 @@ struct cuda_thread {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     bool done;
+    bool (*over)(const void *); /* what it waits for; NULL: it can go on */
+    const void *what;
 #endif
 };
 
@@ -105,10 +99,22 @@ struct launch {
     std::atomic<int> votes[3] = {};
 #ifndef SHIM_THREADS
     ucontext_t caller;
+    std::unique_ptr<shim_engine> engine;
+    std::vector<bool> slow; /* warps */
 #endif
 };
 
 thread_local cuda_thread *current;
+
+/* Thread 0, when all threads have left the block. */
+void end_block([[maybe_unused]] launch *l)
+{
+#ifndef SHIM_THREADS
+    if (l->engine && l->engine->left())
+        shim_fail(l->engine->left());
+    l->engine.reset();
+#endif
+}
 
 void run_blocks(cuda_thread *self)
 {
@@ -116,11 +122,14 @@ void run_blocks(cuda_thread *self)
     for (unsigned b = 0; b < l->blocks; b++) {
         threadIdx = {self->index, 0, 0};
         blockIdx = {b, 0, 0};
+        gridDim = {l->blocks, 1, 1};
         if (self->index == 0 && l->shared_bytes > 0)
             std::memset(l->shared.get(), 0xff, l->shared_bytes);
         l->block->wait();
         (*l->body)();
         l->block->wait();
+        if (self->index == 0)
+            end_block(l);
     }
 }
 
@@ -153,22 +162,60 @@ bool run_all(launch *l)
 
 #else
 
-/* To the next thread that is not done, in turn; to the caller when none is left. */
+bool can_go_on(const cuda_thread &thread)
+{
+    return !thread.done && (!thread.over || thread.over(thread.what));
+}
+
+/* In turn; NULL if nobody can go on. */
+cuda_thread *next_in_turn(launch *l, unsigned after)
+{
+    for (unsigned step = 1; step <= l->threads; step++)
+        if (can_go_on(l->all[(after + step) % l->threads]))
+            return &l->all[(after + step) % l->threads];
+    return nullptr;
+}
+
+/* With an engine the warps go on in any order, some of them seldom. */
+cuda_thread *next_by_chance(launch *l, unsigned after)
+{
+    const unsigned warps = (l->threads + WARP - 1) / WARP;
+    for (unsigned t = after + 1; t < l->threads && t % WARP != 0; t++)
+        if (can_go_on(l->all[t]))
+            return &l->all[t];
+    l->engine->step(false);
+    const unsigned first = shim_chance(warps);
+    for (int patience = 0; patience < 2; patience++)
+        for (unsigned i = 0; i < warps; i++) {
+            const unsigned w = (first + i) % warps;
+            if (patience == 0 && l->slow[w] && shim_chance(20) > 0)
+                continue;
+            for (unsigned t = w * WARP; t < l->threads && t < (w + 1) * WARP; t++)
+                if (can_go_on(l->all[t]))
+                    return &l->all[t];
+        }
+    return nullptr;
+}
+
+/* To a thread that can go on; to the caller when all are done. */
 void let_others_run()
 {
-    cuda_thread *from = current;
+    cuda_thread *from = current, *next;
     launch *l = from->of;
-    for (unsigned step = 1; step <= l->threads; step++) {
-        cuda_thread *next = &l->all[(from->index + step) % l->threads];
-        if (next->done)
-            continue;
-        current = next;
-        threadIdx = {next->index, 0, 0};
-        if (next != from)
-            swapcontext(&from->context, &next->context);
+    do
+        next = l->engine ? next_by_chance(l, from->index) : next_in_turn(l, from->index);
+    while (!next && l->engine && l->engine->step(true));
+    if (!next) {
+        for (const cuda_thread &thread : l->all)
+            if (!thread.done)
+                shim_fail("nobody can go on, and nothing is under way");
+        swapcontext(&from->context, &l->caller);
         return;
     }
-    swapcontext(&from->context, &l->caller);
+    current = next;
+    threadIdx = {next->index, 0, 0};
+    if (next != from)
+        swapcontext(&from->context, &next->context);
 }
 
 void run_fiber()
@@ -196,6 +243,45 @@ bool run_all(launch *l)
 #endif
 
 } // namespace
+
+void shim_fail(const char *why)
+{
+    std::fprintf(stderr, "shim: block %u, thread %u: %s\n", blockIdx.x, threadIdx.x, why);
+    std::abort();
+}
+
+#ifndef SHIM_THREADS
+
+void shim_wait_until(bool (*over)(const void *), const void *what)
+{
+    if (over(what))
+        return;
+    current->over = over;
+    current->what = what;
+    let_others_run();
+    current->over = nullptr;
+}
+
+unsigned shim_chance(unsigned among)
+{
+    static const char *seed = std::getenv("FLASHLAB_SHIM_SEED");
+    static thread_local std::mt19937 dice(seed ? (unsigned)std::strtoul(seed, nullptr, 10) : 1);
+    return (unsigned)(dice() % among);
+}
+
+shim_engine *shim_engine_of_block(shim_engine *(*make)(unsigned, void *, size_t))
+{
+    launch *l = current->of;
+    if (!l->engine) {
+        l->engine.reset(make(l->threads, l->shared.get(), l->shared_bytes));
+        l->slow.resize(l->warps.size());
+        for (size_t w = 0; w < l->slow.size(); w++)
+            l->slow[w] = shim_chance(3) == 0;
+    }
+    return l->engine.get();
+}
+
+#endif
 
 bool shim_launch(unsigned blocks, unsigned threads, size_t shared_bytes,
                  const std::function<void()> &body)
@@ -253,6 +339,11 @@ int __syncthreads_or(int vote)
 void __syncwarp()
 {
     current->of->warps[current->index / WARP]->lanes.wait();
+}
+
+uint32_t shim_shuffle(uint32_t bits, unsigned lane)
+{
+    return shim_gather(&bits, 1)[lane][0];
 }
 
 const uint32_t (*shim_gather(const uint32_t *words, unsigned n))[SHIM_WORDS]

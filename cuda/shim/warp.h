@@ -116,4 +116,28 @@ static inline bool __any_sync(unsigned, bool vote)
     return any;
 }
 
+static inline uint32_t __ballot_sync(unsigned, bool vote)
+{
+    const uint32_t own = vote;
+    const uint32_t(*all)[SHIM_WORDS] = shim_gather(&own, 1);
+    uint32_t votes = 0;
+    for (int lane = 0; lane < 32; lane++)
+        votes |= all[lane][0] << lane;
+    return votes;
+}
+
+/* The number of the lowest bit that is set, from 1 on; 0: none. */
+static inline int __ffs(int bits)
+{
+    return __builtin_ffs(bits);
+}
+
+static inline unsigned atomicAdd(unsigned *to, unsigned x)
+{
+    return std::atomic_ref<unsigned>(*to).fetch_add(x, std::memory_order_relaxed);
+}
+
+/* The C library has a name like it. */
+#define __logf logf
+
 #endif
