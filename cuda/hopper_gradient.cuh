@@ -19,18 +19,7 @@
  * and since it has 64 columns its `near` is not used.
  */
 #define HOPPER_TURNED(N, T, NAME, A, B, C)                                                         \
-    static __device__ __forceinline__ void multiply_turned(float(&c)[N / 8][4], uint64_t a,        \
-                                                           uint64_t b, int add, T)                 \
-    {                                                                                              \
-        asm volatile("{\n"                                                                         \
-                     ".reg .pred add;\n"                                                           \
-                     "setp.ne.b32 add, %" C ", 0;\n"                                               \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." NAME "." NAME               \
-                     " {" REGISTERS_##N "}, %" A ", %" B ", add, 1, 1, 1, 0;\n"                    \
-                                        "}"                                                        \
-                     : ACCUMULATOR_##N(c)                                                          \
-                     : "l"(a), "l"(b), "r"(add));                                                  \
-    }
+    HOPPER_DESCRIBED(multiply_turned, "1", N, T, NAME, A, B, C)
 
 HOPPER_TURNED(64, gpu_f16, "f16", "32", "33", "34")
 HOPPER_TURNED(80, gpu_f16, "f16", "40", "41", "42")

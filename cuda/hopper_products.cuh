@@ -56,19 +56,21 @@ static __device__ __forceinline__ void products_commit()
  *                     is read stays after
  *   products_wait     until at most LEFT groups are under way, "wgmma.wait_group"; c is read after
  */
-#define HOPPER_PRODUCTS(N, T, NAME, A, B, C, D, E, F)                                              \
-    static __device__ __forceinline__ void multiply_rows(float(&c)[N / 8][4], uint64_t a,          \
-                                                         uint64_t b, int add, T)                   \
+#define HOPPER_DESCRIBED(FUNCTION, TURNED, N, T, NAME, A, B, C)                                    \
+    static __device__ __forceinline__ void FUNCTION(float(&c)[N / 8][4], uint64_t a, uint64_t b,   \
+                                                    int add, T)                                    \
     {                                                                                              \
         asm volatile("{\n"                                                                         \
                      ".reg .pred add;\n"                                                           \
                      "setp.ne.b32 add, %" C ", 0;\n"                                               \
                      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." NAME "." NAME               \
-                     " {" REGISTERS_##N "}, %" A ", %" B ", add, 1, 1, 0, 0;\n"                    \
+                     " {" REGISTERS_##N "}, %" A ", %" B ", add, 1, 1, " TURNED ", 0;\n"           \
                                         "}"                                                        \
                      : ACCUMULATOR_##N(c)                                                          \
                      : "l"(a), "l"(b), "r"(add));                                                  \
-    }                                                                                              \
+    }
+#define HOPPER_PRODUCTS(N, T, NAME, A, B, C, D, E, F)                                              \
+    HOPPER_DESCRIBED(multiply_rows, "0", N, T, NAME, A, B, C)                                      \
     static __device__ __forceinline__ void multiply_weights(float(&c)[N / 8][4],                   \
                                                             const uint32_t(&a)[4], uint64_t b, T)  \
     {                                                                                              \

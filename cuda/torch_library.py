@@ -69,11 +69,11 @@ class Library:
     one column. All calls go to PyTorch's current stream."""
 
     def __init__(self, path):
-        self.library = c.CDLL(path)
-        count = c.c_int.in_dll(self.library, "gpu_rung_count").value
-        rungs = (c.POINTER(Rung) * count).in_dll(self.library, "gpu_rungs")
+        self.shared = c.CDLL(path)
+        count = c.c_int.in_dll(self.shared, "gpu_rung_count").value
+        rungs = (c.POINTER(Rung) * count).in_dll(self.shared, "gpu_rungs")
         self.rungs = {r.contents.name.decode(): r.contents for r in rungs}
-        self.library.gpu_ceiling_bytes.restype = c.c_int64
+        self.shared.gpu_ceiling_bytes.restype = c.c_int64
 
     def call(self, function, *arguments):
         error = Error()
@@ -98,7 +98,7 @@ class Library:
     def forward(self, rung, q, k, v, o, lse, causal=False, workspace=None):
         p = self.problem(q, k, v, causal)
         workspace = self.workspace(rung, p, False) if workspace is None else workspace
-        self.call(self.library.gpu_forward, rung.encode(), c.byref(p),
+        self.call(self.shared.gpu_forward, rung.encode(), c.byref(p),
                   c.byref(Forward(*map(tensor, (q, k, v, o, lse)))),
                   c.byref(self.options(workspace)))
 
@@ -106,7 +106,7 @@ class Library:
                  deterministic=False):
         p = self.problem(q, k, v, causal)
         workspace = self.workspace(rung, p, True) if workspace is None else workspace
-        self.call(self.library.gpu_backward, rung.encode(), c.byref(p),
+        self.call(self.shared.gpu_backward, rung.encode(), c.byref(p),
                   c.byref(Backward(*map(tensor, (q, k, v, o, lse, d_o, dq, dk, dv)))),
                   c.byref(self.options(workspace, deterministic)))
 
@@ -115,17 +115,17 @@ class Library:
 
     def device(self):
         device = Device()
-        self.call(self.library.gpu_device_find, c.byref(device))
+        self.call(self.shared.gpu_device_find, c.byref(device))
         return device
 
     def clock(self, run, n, milliseconds):
         """GHz under the load of n runs of so many milliseconds, read by a kernel beside them."""
         counts, gigahertz = torch.zeros(2, dtype=torch.int64, device="cuda"), c.c_double()
         part = c.c_double(min(0.25 * n * milliseconds, 5))
-        self.call(self.library.gpu_clock_start, c.c_void_p(counts.data_ptr()), part, part)
+        self.call(self.shared.gpu_clock_start, c.c_void_p(counts.data_ptr()), part, part)
         for _ in range(n):
             run()
-        self.call(self.library.gpu_clock_read, c.c_void_p(counts.data_ptr()), c.byref(gigahertz))
+        self.call(self.shared.gpu_clock_read, c.c_void_p(counts.data_ptr()), c.byref(gigahertz))
         return gigahertz.value
 
     def error_factor(self, rung, problem):
@@ -140,13 +140,13 @@ class Library:
         """The product ceiling of the dtype (peak.h): a function that launches it and says how many
         FLOPs that is."""
         device, work = self.device(), c.c_double()
-        scratch = torch.empty(self.library.gpu_ceiling_bytes(c.byref(device)), dtype=torch.uint8,
+        scratch = torch.empty(self.shared.gpu_ceiling_bytes(c.byref(device)), dtype=torch.uint8,
                               device="cuda")
         operands = torch.randn(2 ** 18 // dtype.itemsize, device="cuda").to(dtype)
         scratch[:2 ** 18].copy_(operands.view(torch.uint8))
 
         def launch():
-            self.call(self.library.gpu_ceiling_launch, 1 if dtype == torch.float32 else 0,
+            self.call(self.shared.gpu_ceiling_launch, 1 if dtype == torch.float32 else 0,
                       DTYPES[dtype], c.byref(device), c.c_void_p(scratch.data_ptr()),
                       c.byref(work))
             return work.value

@@ -254,4 +254,21 @@ static __device__ __forceinline__ void exchange_words(uint32_t (&x)[4])
     }
 }
 
+/* Row r of the lane's two, times `scale`, to where the lane's first 16 bytes of it go. */
+template <class T, int D>
+static __device__ __forceinline__ void ws_store_row(T *to, bool here, int r, float scale,
+                                                    const float (&x)[D / 8][4])
+{
+#pragma unroll
+    for (int n = 0; n < D / 8; n += 4) {
+        uint32_t words[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            words[i] = pack(x[n + i][2 * r] * scale, x[n + i][2 * r + 1] * scale, T());
+        exchange_words(words);
+        if (here)
+            store_words(to + 8 * n, words);
+    }
+}
+
 #endif

@@ -306,16 +306,7 @@ static __device__ __forceinline__ void ws_gradient_store(const gpu_tensor &tenso
     row += lane_of() / 4;
     T *to = (T *)tensor.data + gpu_row_index(&tensor, batch, head, row) + 8 * (lane_of() % 4);
     for (int r = 0; r < 2; r++) {
-#pragma unroll
-        for (int n = 0; n < D / 8; n += 4) {
-            uint32_t word[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                word[i] = pack(x[n + i][2 * r] * scale, x[n + i][2 * r + 1] * scale, T());
-            exchange_words(word);
-            if (row + 8 * r < end)
-                store_words(to + 8 * n, word);
-        }
+        ws_store_row<T, D>(to, row + 8 * r < end, r, scale, x);
         to += 8 * tensor.stride[2];
     }
 }

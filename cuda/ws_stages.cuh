@@ -158,16 +158,7 @@ static __device__ __forceinline__ void ws_store(const gpu_head_problem &p, const
         /* 0: an empty row alone. A branch here would split the stores of 16 bytes. */
         const float share = l[r] == 0 ? 0 : reciprocal(l[r]);
         const bool here = row + 8 * r < p.nq;
-#pragma unroll
-        for (int n = 0; n < D / 8; n += 4) {
-            uint32_t x[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                x[i] = pack(o[n + i][2 * r] * share, o[n + i][2 * r + 1] * share, T());
-            exchange_words(x);
-            if (here)
-                store_words(to + 8 * n, x);
-        }
+        ws_store_row<T, D>(to, here, r, share, o);
         if (lse && lane == 0 && here)
             lse[8 * r * p.lse.stride[2]] = l[r] == 0 ? -INFINITY : m[r] * p.scale + __logf(l[r]);
         to += 8 * p.o.stride[2];
