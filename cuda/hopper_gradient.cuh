@@ -80,6 +80,27 @@ static __device__ __forceinline__ void stores_done()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+/* ---- between kernels -------------------------------------------------------------------------- */
+
+/* Adds 1, which is seen after all that this thread, and those it met at a barrier, did before:
+ * "red", .release. */
+static __device__ __forceinline__ void count_after(uint32_t *count)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+}
+
+/* Until so many were added, and what was done before that is seen: "ld", .acquire. */
+static __device__ __forceinline__ void await_count(const uint32_t *count, uint32_t all)
+{
+    uint32_t seen;
+    for (;;) {
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(count) : "memory");
+        if (seen >= all)
+            return;
+        __nanosleep(200);
+    }
+}
+
 /* ---- packed arithmetic ---------------------------------------------------------------------- */
 
 /* Two products at once, each rounded to 16 bits: "mul" of f16x2 and bf16x2. */

@@ -140,9 +140,13 @@ ws_gradient_consume(const ws_gradient_call &call, uint32_t shared, const ws_keys
     }
     /* The last kernel repeats what is marked: a call from here would cost this one registers. */
     const bool wild = __any_sync(~0u, is_wild<S::D>(dk) || is_wild<S::D>(dv));
-    if (lane_of() == 0) {
-        const int64_t head = (int64_t)keys.batch * g.head.kv_heads + keys.kv_head;
-        call.space.marks[head * call.key_tiles * (S::KEYS / 16) + row / 16] = wild;
+    const int64_t head = (int64_t)keys.batch * g.head.kv_heads + keys.kv_head;
+    if (lane_of() == 0)
+        call.space.marks[head * call.key_tiles * WS_KEY_WARPS + row / 16] = wild;
+    if (S::COUNTS) {
+        __syncwarp(); /* what all lanes have added comes before */
+        if (lane_of() == 0)
+            count_after(call.space.done + head);
     }
     ws_gradient_store<typename S::T, S::D>(g.dv, keys.batch, keys.kv_head, row, g.head.nk, 1, dv);
     ws_gradient_store<typename S::T, S::D>(g.dk, keys.batch, keys.kv_head, row, g.head.nk,
@@ -158,7 +162,6 @@ __global__ void __launch_bounds__(S::THREADS, 1)
     HOPPER_SHARED(ws_words);
     const uint32_t shared =
         (shared_address(ws_words) + HOPPER_TILE_ALIGN - 1) / HOPPER_TILE_ALIGN * HOPPER_TILE_ALIGN;
-    launch_next();
     /* The same number in all lanes, and the compiler is to know it. */
     const int group = __shfl_sync(~0u, threadIdx.x / WARPGROUP, 0);
     const ws_keys keys = ws_keys_of<S>(call, (int)blockIdx.x);
@@ -184,7 +187,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
 
 /* Where the parts of the workspace begin, and its end: all multiples of 256. */
 struct ws_gradient_parts {
-    int64_t delta, dq, marks, end;
+    int64_t delta, dq, marks, done, end;
 };
 
 /* A row tile is that of the kernel; FA_TOO_LARGE past 2^60 bytes. */
@@ -203,7 +206,8 @@ static enum fa_status ws_gradient_divide(const struct fa_problem *problem, int r
     parts->delta = whole(numbers);
     parts->dq = parts->delta + whole(numbers);
     parts->marks = parts->dq + whole(dq);
-    parts->end = parts->marks + whole(marks);
+    parts->done = parts->marks + whole(marks);
+    parts->end = parts->done + whole(problem->batch * problem->kv_heads * 4);
     return FA_OK;
 }
 
@@ -250,7 +254,7 @@ static enum fa_status ws_gradient_prepare(const struct fa_problem *problem,
                                           ws_gradient_work *work, struct fa_error *error)
 {
     using O = ws_queries<typename S::T, S::D>;
-    constexpr int ROWS = S::ROWS, MARKS = S::KEYS / 16;
+    constexpr int ROWS = S::ROWS;
     const gpu_head_problem &p = g.head;
     const int row_tiles = (p.nq + ROWS - 1) / ROWS, key_tiles = (p.nk + S::KEYS - 1) / S::KEYS;
     int multiprocessors;
@@ -267,7 +271,7 @@ static enum fa_status ws_gradient_prepare(const struct fa_problem *problem,
     if (status == FA_OK)
         status = gpu_grid(p.all_heads, (p.nq + O::ROWS - 1) / O::ROWS, 1, &work->owner, error);
     if (status == FA_OK)
-        status = gpu_grid(p.all_kv_heads, key_tiles, MARKS, &marks, error);
+        status = gpu_grid(p.all_kv_heads, key_tiles, WS_KEY_WARPS, &marks, error);
     if (status == FA_OK)
         status = ws_gradient_maps_of(problem, g, ROWS, WARPGROUP_ROWS, work->maps, error);
     if (status == FA_OK && !S::ADDS)
@@ -279,12 +283,12 @@ static enum fa_status ws_gradient_prepare(const struct fa_problem *problem,
     if (status != FA_OK)
         return status;
     work->dq_tiles = S::ADDS ? (int)dq_tiles : 0;
-    work->keys = marks / MARKS;
+    work->keys = marks / WS_KEY_WARPS;
     work->after = (unsigned)work->dq_tiles + (marks + WS_HELPERS - 1) / WS_HELPERS;
     work->call = {g,
                   {(float *)space, (float *)(space + parts.delta),
                    S::ADDS ? (float *)(space + parts.dq) : nullptr,
-                   (uint32_t *)(space + parts.marks)},
+                   (uint32_t *)(space + parts.marks), (uint32_t *)(space + parts.done)},
                   row_tiles,
                   key_tiles,
                   ws_gradient_together(p.all_kv_heads, key_tiles, multiprocessors)};

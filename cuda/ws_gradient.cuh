@@ -23,6 +23,7 @@ struct ws_gradient_space {
     float *lse, *delta; /* LSE log2 e, and rowsum(dO o O) */
     float *dq;       /* sums, tile after tile, as the accumulators lie; NULL: not computed here */
     uint32_t *marks; /* of each 16 keys, not 0 where dK or dV came out as not finite */
+    uint32_t *done;  /* of each head of K, the warps of consumers that are through with its blocks */
 };
 
 /* One call, as its blocks see it. */
@@ -57,6 +58,13 @@ enum {
  */
 enum { WS_DS_STORED = 1, WS_Q_READ = 3, WS_DO_READ = 5 }; /* add the parity of the step */
 
+enum { WS_KEY_WARPS = 8 }; /* of a block, each with 16 keys and a mark */
+
+/* Whether the kernel after the products starts on heads that are done while others are not: 2 to 4 %
+ * more at d = 128, where the blocks end in half a wave. At d = 64 2 % less at N = 512, and no more
+ * elsewhere. */
+template <int D> static constexpr bool ws_counts_heads = D > HOPPER_COLUMNS;
+
 template <class ELEMENT, int COLUMNS, int QUERIES, int LAYOUT> struct ws_gradient {
     using T = ELEMENT;
     static constexpr int D = COLUMNS, ROWS = QUERIES, CONSUMERS = 2;
@@ -64,6 +72,7 @@ template <class ELEMENT, int COLUMNS, int QUERIES, int LAYOUT> struct ws_gradien
     static constexpr int GIVE = 24, TAKE = 240;
     static constexpr bool PACKED = LAYOUT & WS_PACKED_DS, FLIES = LAYOUT & WS_DK_FLIES;
     static constexpr bool LATE = LAYOUT & WS_LATE_DP, ADDS = !(LAYOUT & WS_NO_DQ);
+    static constexpr bool COUNTS = ADDS && ws_counts_heads<D>;
     /* dQ^T has d rows, 64 for each consumer; if there are but 64, consumers take turns. */
     static constexpr bool TURNS = D == HOPPER_COLUMNS;
     static constexpr int HELD = 2 * WARPGROUP_ROWS * D, PASSING = 2 * ROWS * D;
@@ -75,6 +84,7 @@ template <class ELEMENT, int COLUMNS, int QUERIES, int LAYOUT> struct ws_gradien
     static constexpr int Q_FULL = V_FULL + 8, DO_FULL = Q_FULL + 16;
     static constexpr int BYTES = HOPPER_TILE_ALIGN + DO_FULL + 16;
     static constexpr int READERS = CONSUMERS * WARPGROUP + 32; /* and the warp that loads */
+    static_assert(KEYS == 16 * WS_KEY_WARPS);
     static_assert(ROWS % 16 == 0 && D % HOPPER_COLUMNS == 0, "tiles begin at multiples of 1024");
 };
 
@@ -145,6 +155,7 @@ static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_cal
     if (own.steps > 0 && lane_elected())
         load_keys(S::K, map.k, S::K_FULL);
     launch_wait(); /* for LSE and delta, and who adds to dQ waits for these; or to end after it */
+    launch_next(); /* not before: what looks at `done` is to find it zeroed */
 #pragma unroll 1
     for (int step = 0; step < own.steps; step++) {
         if (step >= 2)

@@ -44,6 +44,9 @@ __global__ void __launch_bounds__(WS_HELPERS)
         call.space.lse[at] = lse == -INFINITY ? INFINITY : lse * LOG2_E;
         call.space.delta[at] = lse == -INFINITY ? 0 : delta;
     }
+    const int64_t thread = (int64_t)blockIdx.x * WS_HELPERS + threadIdx.x;
+    if (ws_counts_heads<D> && thread < p.all_kv_heads)
+        call.space.done[thread] = 0;
     if (call.space.dq) {
         float4 *zeros = reinterpret_cast<float4 *>(call.space.dq) +
                         (int64_t)blockIdx.x * 2 * WS_HELPERS + threadIdx.x;
@@ -63,6 +66,11 @@ static __device__ __forceinline__ void ws_finish_queries(const ws_gradient_call 
     const int head = tile / call.row_tiles, batch = head / g.head.heads, own = head % g.head.heads;
     const int first = tile % call.row_tiles * ROWS;
     const float4 *from = reinterpret_cast<const float4 *>(call.space.dq + (int64_t)tile * ROWS * D);
+    if (ws_counts_heads<D>) {
+        if (threadIdx.x == 0)
+            await_count(call.space.done + head / g.head.group, call.key_tiles * WS_KEY_WARPS);
+        __syncthreads(); /* all wait for what was added */
+    }
     bool wild = false;
 #pragma unroll
     for (int i = 0; i < ROWS * D / 4 / WS_HELPERS; i++) {
@@ -96,19 +104,26 @@ static __device__ __forceinline__ void ws_finish_queries(const ws_gradient_call 
     repeat_queries<T, D>(&g, batch, own, first + (int)threadIdx.x / 32 * SHARE, SHARE);
 }
 
-/* The first `dq_tiles` blocks have a tile of dQ each, the others 256 marks. */
+/*
+ * The first `dq_tiles` blocks have a tile of dQ each, the others 256 marks. All blocks of the
+ * products have started before the first of these does, so none waits for one that is not there;
+ * these fill the multiprocessors that the last of those leave idle.
+ */
 template <class T, int D, int ROWS>
 __global__ void __launch_bounds__(WS_HELPERS)
     ws_dq_kernel(const __grid_constant__ ws_gradient_call call, int dq_tiles)
 {
     HOPPER_SHARED(ws_words);
-    launch_wait();
+    if (!ws_counts_heads<D>)
+        launch_wait();
     if ((int)blockIdx.x < dq_tiles) {
         ws_finish_queries<T, D, ROWS>(call, (int)blockIdx.x, reinterpret_cast<T *>(ws_words));
         return;
     }
+    if (ws_counts_heads<D>)
+        launch_wait();
     const gpu_head_problem &p = call.problem.head;
-    const int head_marks = call.key_tiles * 8;
+    const int head_marks = call.key_tiles * WS_KEY_WARPS;
     const int64_t marks = p.all_kv_heads * head_marks;
     const int64_t warp = ((int64_t)(blockIdx.x - dq_tiles) * WS_HELPERS + threadIdx.x) / 32 * 32;
     const bool wild = warp + lane_of() < marks && call.space.marks[warp + lane_of()];

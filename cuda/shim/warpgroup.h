@@ -116,6 +116,18 @@ static inline void negative_write(uint32_t to, float x)
         std::memcpy(shim_shared_at(to, 4), &x, 4);
 }
 
+static inline void count_after(uint32_t *count)
+{
+    std::atomic_ref<uint32_t>(*count).fetch_add(1, std::memory_order_release);
+}
+
+/* Kernels run one after the other here, so what is counted is there or never will be. */
+static inline void await_count(const uint32_t *count, uint32_t all)
+{
+    if (*count < all)
+        shim_fail("a kernel waits for more than the one before has counted");
+}
+
 static inline float2 numbers_read(uint32_t from)
 {
     float2 x;
