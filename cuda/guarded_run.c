@@ -53,15 +53,17 @@ static unsigned char *element(const struct fa_tensor *view, int64_t b, int64_t h
 
 static void copy_elements(const struct fa_tensor *to, const struct fa_tensor *from)
 {
-    size_t n = fa_dtype_bytes(to->dtype);
+    bool rows = to->stride[3] == 1 && (!from || from->stride[3] == 1);
+    int64_t run = rows && to->shape[3] > 0 ? to->shape[3] : 1; /* elements side by side in both */
+    size_t run_bytes = (size_t)run * fa_dtype_bytes(to->dtype);
     for (int64_t b = 0; b < to->shape[0]; b++)
         for (int64_t h = 0; h < to->shape[1]; h++)
             for (int64_t r = 0; r < to->shape[2]; r++)
-                for (int64_t c = 0; c < to->shape[3]; c++) {
+                for (int64_t c = 0; c < to->shape[3]; c += run) {
                     if (from)
-                        memcpy(element(to, b, h, r, c), element(from, b, h, r, c), n);
+                        memcpy(element(to, b, h, r, c), element(from, b, h, r, c), run_bytes);
                     else
-                        memset(element(to, b, h, r, c), unwritten, n);
+                        memset(element(to, b, h, r, c), unwritten, run_bytes);
                 }
 }
 

@@ -11,7 +11,7 @@
 
 enum {
     PART_ROWS = 64,  /* rows of one call: the oracle widens K and V once for 32 of them */
-    WAVE_PARTS = 64, /* parts that are worked on together, then merged in order */
+    WAVE_PARTS = 1024, /* parts that are worked on together, then merged in order */
 };
 
 /* What one part of the rows gives. */
@@ -202,12 +202,13 @@ static void part_done(struct checker *checker, enum fa_status status, const stru
 
 /* Parts first .. first + n - 1, on all threads. */
 static void do_wave(struct checker *checker, int64_t first, int64_t n, int threads,
-                    struct part parts[WAVE_PARTS])
+                    struct part *parts)
 {
+    int64_t few = n / (8 * threads) + 1; /* at a time */
 #ifndef _OPENMP
-    (void)threads;
+    (void)few;
 #endif
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, few) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < n; i++) {
         struct fa_error error = {FA_OK, ""};
         bool stop;
@@ -292,6 +293,26 @@ static struct sim_check conclude(const struct checker *checker, const struct par
     return check;
 }
 
+/* All parts in waves, merged in order. */
+static enum fa_status do_parts(struct checker *checker, int threads, struct part *sum,
+                               struct fa_error *error)
+{
+    int64_t wave = least(WAVE_PARTS, checker->n_parts);
+    struct part *parts = malloc((size_t)(wave + 1) * sizeof *parts);
+    if (!parts)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for the check's comparisons");
+    for (int64_t first = 0; first < checker->n_parts && !checker->stop; first += wave) {
+        int64_t n = least(wave, checker->n_parts - first);
+        do_wave(checker, first, n, threads, parts);
+        for (int64_t i = 0; i < n && !checker->stop; i++)
+            merge(sum, &parts[i]);
+    }
+    free(parts);
+    if (checker->stop && error)
+        *error = checker->error;
+    return checker->stop ? checker->error.status : FA_OK;
+}
+
 enum fa_status sim_check_forward(const struct fa_problem *problem, const struct fa_tensor *q,
                                  const struct fa_tensor *k, const struct fa_tensor *v,
                                  const struct fa_tensor *o, const struct fa_tensor *lse,
@@ -312,23 +333,14 @@ enum fa_status sim_check_forward(const struct fa_problem *problem, const struct 
         .rows_per_head = sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nq,
         .watch = watch,
     };
-    struct part parts[WAVE_PARTS];
     struct part sum = {fa_comparison_start(), fa_comparison_start(), fa_comparison_start(),
                        fa_comparison_start(), 0};
     assert(threads >= 1);
     checker.parts_per_head = (checker.rows_per_head + PART_ROWS - 1) / PART_ROWS;
     checker.n_parts = checker.heads * checker.parts_per_head;
-    for (int64_t first = 0; first < checker.n_parts; first += WAVE_PARTS) {
-        int64_t n = least(WAVE_PARTS, checker.n_parts - first);
-        do_wave(&checker, first, n, threads, parts);
-        if (checker.stop) {
-            if (error)
-                *error = checker.error;
-            return checker.error.status;
-        }
-        for (int64_t i = 0; i < n; i++)
-            merge(&sum, &parts[i]);
-    }
+    enum fa_status status = do_parts(&checker, threads, &sum, error);
+    if (status != FA_OK)
+        return status;
     *check = conclude(&checker, &sum, error_factor);
     return FA_OK;
 }

@@ -25,6 +25,13 @@ struct head_work {
     int64_t *rows, *keys;
     struct result truth, naive;
     struct sizes sizes;
+    struct fa_comparison got[3], missed[3]; /* of the result and of the naive run: dq, dk, dv */
+    int64_t underflowed;
+};
+
+enum {
+    WAVE_HEADS = 64,            /* at most so many a thread, that small heads share a wave */
+    WAVE_NUMBERS = 4096 * 1024, /* and those of one thread have at most so many numbers */
 };
 
 struct checker {
@@ -161,31 +168,9 @@ static void job_done(struct checker *checker, enum fa_status status, const struc
     }
 }
 
-/* The jobs of K/V heads first .. first + n - 1, on all threads. */
-static void do_wave(struct checker *checker, int64_t first, int64_t n, int threads,
-                    struct head_work *work)
-{
-#ifndef _OPENMP
-    (void)threads;
-#endif
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < n * JOBS; i++) {
-        struct fa_error error = {FA_OK, ""};
-        bool stop;
-#pragma omp atomic read
-        stop = checker->stop;
-        if (stop)
-            continue;
-        enum fa_status status = do_job(checker, first + i / JOBS, (enum job)(i % JOBS),
-                                       &work[i / JOBS], &error);
-#pragma omp critical(sim_check_gradients_job_done)
-        job_done(checker, status, &error);
-    }
-}
-
 /* Compares n rows of a result, in the place of the naive run's, which is compared before it: see
  * check.h on where that counts, and on what is left out as underflowed. */
-static void add_rows(struct checker *checker, int which, const struct fa_tensor *tensor,
+static void add_rows(struct head_work *work, int which, const struct fa_tensor *tensor,
                      int64_t batch, int64_t head, const int64_t *rows, int64_t n, double *naive,
                      const double *expected)
 {
@@ -197,29 +182,71 @@ static void add_rows(struct checker *checker, int which, const struct fa_tensor 
             bool underflowed = isnan(got) && isnan(*place) && isinf(truth);
             if (!isfinite(*place) || !isfinite(truth))
                 *place = truth;
-            fa_comparison_add(&checker->naive[which], place, &truth, 1);
-            checker->underflowed += underflowed;
+            fa_comparison_add(&work->missed[which], place, &truth, 1);
+            work->underflowed += underflowed;
             *place = underflowed ? truth : got;
         }
     }
-    fa_comparison_add(&checker->got[which], naive, expected, n * columns);
+    fa_comparison_add(&work->got[which], naive, expected, n * columns);
 }
 
-static void add_head(struct checker *checker, int64_t kv_head, struct head_work *work)
+static void compare_head(const struct checker *checker, int64_t kv_head, struct head_work *work)
 {
     const struct fa_problem *p = checker->problem;
     int64_t batch = kv_head / p->kv_heads, head = kv_head % p->kv_heads, group = checker->group;
+    work->underflowed = 0;
+    for (int i = 0; i < 3; i++)
+        work->got[i] = work->missed[i] = fa_comparison_start();
     for (int64_t i = 0; i < group && checker->dq; i++) {
         int64_t at = i * checker->n_rows * p->d;
-        add_rows(checker, 0, checker->dq, batch, head * group + i, work->rows, checker->n_rows,
+        add_rows(work, 0, checker->dq, batch, head * group + i, work->rows, checker->n_rows,
                  work->naive.dq + at, work->truth.dq + at);
     }
     if (checker->dk)
-        add_rows(checker, 1, checker->dk, batch, head, work->keys, checker->n_keys, work->naive.dk,
+        add_rows(work, 1, checker->dk, batch, head, work->keys, checker->n_keys, work->naive.dk,
                  work->truth.dk);
     if (checker->dv)
-        add_rows(checker, 2, checker->dv, batch, head, work->keys, checker->n_keys, work->naive.dv,
+        add_rows(work, 2, checker->dv, batch, head, work->keys, checker->n_keys, work->naive.dv,
                  work->truth.dv);
+}
+
+/* The jobs of K/V heads first .. first + n - 1, on all threads, and then the comparisons. */
+static void do_wave(struct checker *checker, int64_t first, int64_t n, int threads,
+                    struct head_work *work)
+{
+    int64_t few = n / (4 * threads) + 1; /* at a time */
+#ifndef _OPENMP
+    (void)few;
+#endif
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+#pragma omp for schedule(dynamic, few)
+        for (int64_t i = 0; i < n * JOBS; i++) {
+            struct fa_error error = {FA_OK, ""};
+            bool stop;
+#pragma omp atomic read
+            stop = checker->stop;
+            if (stop)
+                continue;
+            enum fa_status status = do_job(checker, first + i / JOBS, (enum job)(i % JOBS),
+                                           &work[i / JOBS], &error);
+#pragma omp critical(sim_check_gradients_job_done)
+            job_done(checker, status, &error);
+        }
+#pragma omp for schedule(dynamic, few)
+        for (int64_t i = 0; i < n; i++)
+            if (!checker->stop)
+                compare_head(checker, first + i, &work[i]);
+    }
+}
+
+static void add_head(struct checker *checker, const struct head_work *work)
+{
+    for (int i = 0; i < 3; i++) {
+        fa_comparison_merge(&checker->got[i], &work->got[i]);
+        fa_comparison_merge(&checker->naive[i], &work->missed[i]);
+    }
+    checker->underflowed += work->underflowed;
     checker->sizes.lse = fmax(checker->sizes.lse, work->sizes.lse);
     checker->sizes.delta = fmax(checker->sizes.delta, work->sizes.delta);
     checker->sizes.delta_root = fmax(checker->sizes.delta_root, work->sizes.delta_root);
@@ -304,14 +331,25 @@ static void conclude(const struct checker *checker, double error_factor_dq,
                   fa_comparison_within(&check->dv, check->dv_budget);
 }
 
-/* K/V heads in waves of one a thread, whose results are merged in order. */
+/* K/V heads in a wave: one a thread, or more where they are small. */
+static int64_t wave_of(const struct checker *checker, int64_t kv_heads, int threads)
+{
+    int64_t numbers = checker->n_rows + checker->n_keys +
+                      2 * (checker->n_dq + checker->n_dk + checker->n_dv);
+    int64_t a_thread = WAVE_NUMBERS / (numbers + 1);
+    a_thread = a_thread < 1 ? 1 : least(a_thread, WAVE_HEADS);
+    return least(kv_heads, threads * a_thread);
+}
+
+/* K/V heads in waves, whose results are merged in order. */
 static enum fa_status check_heads(struct checker *checker, int64_t kv_heads, int threads,
                                   struct fa_error *error)
 {
-    int64_t wave = least(kv_heads, threads);
     enum fa_status status = FA_OK;
+    bool enough = find_numbers(checker);
+    int64_t wave = enough ? wave_of(checker, kv_heads, threads) : 0;
     struct head_work *work = calloc((size_t)wave + 1, sizeof *work);
-    bool enough = work && find_numbers(checker);
+    enough = enough && work;
     for (int64_t i = 0; i < wave && enough; i++)
         enough = take_work(checker, &work[i]);
     if (!enough) {
@@ -335,7 +373,7 @@ static enum fa_status check_heads(struct checker *checker, int64_t kv_heads, int
             goto done;
         }
         for (int64_t i = 0; i < n; i++)
-            add_head(checker, first + i, &work[i]);
+            add_head(checker, &work[i]);
     }
 done:
     for (int64_t i = 0; i < wave && work; i++)
