@@ -12,7 +12,7 @@
  * Nk (d + dv) + Tc (Nq (d + dv) + 2 Nq) and write Nk (d + dv); dQ reads Nq (d + dv) + 2 Nq +
  * Tr Nk (d + dv) and writes Nq d, with Br = Bc = 64 (32 for d or dv above 64).
  * Limits: as flash2 (d and dv above 128: 135 KiB of shared memory a block).
- * Measured: 20.9 TFLOP/s in f32 (d = 64, N = 4096), 14.5 (d = 128).
+ * Measured: 20.9 TFLOP/s in f32 (d = 64, N = 4096), 15.2 (d = 128); reads as counted.
  * One H200, 2026-11-30; more in README.md.
  */
 #include "cuda/tile.cuh"

@@ -10,15 +10,15 @@
  * multiplied:
  *   S dP │ exp of P │ dV │ dS to shared memory ► barrier │ dQ dK │ dQ added under dK │ ...
  * Three kernels: delta and LSE set out for the copy engine, and zeros for dQ; this one; and one
- * that rounds dQ. On request dQ has an owner in a kernel of its own (ws_gradient_queries.cuh): two
+ * that rounds dQ, where the last blocks of this one leave multiprocessors idle. On request dQ has an owner in a kernel of its own (ws_gradient_queries.cuh): two
  * products more, but the same bits each time.
  *
  * Predicted traffic of a head, elements: first 2 Nq d and Nq read (LSE 4 bytes), 2 Nq and Nq d
  * written (4 bytes); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, Nk 2 d written and Tc Nq d added (4
  * bytes); then Nq d read (4 bytes) and written; Bc = 128, Br by the table ws_gradient_plans, Tc of
  * the visited tiles under a mask. Tiles travel whole: Nq and Nk are multiples of Br and Bc there.
- * Measured: f16, N = 1024, 4096 and 16384: 428, 550 and 583 TFLOP/s for d = 128, causal 322, 510 and
- * 585; for d = 64 378, 478 and 501, causal 262, 433 and 497; above cuDNN by 1.09 to 1.25. Reads as
+ * Measured: f16, N = 1024, 4096 and 16384: 452, 550 and 591 TFLOP/s for d = 128, causal 339, 500 and
+ * 595; for d = 64 387, 482 and 502, causal 267, 441 and 502; above cuDNN by 1.11 to 1.24. Reads as
  * counted, but for the marks of rows to repeat. No spill; hopper.md has the rest.
  * Limits: those of ws, and a workspace.
  */
