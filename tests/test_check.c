@@ -352,20 +352,27 @@ static void samples_and_full(void **state)
 static void any_number_of_threads(void **state)
 {
     (void)state;
-    struct fa_problem problem = fa_problem_make(700, 20, 3);
-    problem.batch = 9;
-    problem.dtype = FA_F16;
-    struct sample sample = make(problem, FA_PROFILE_PEAKY);
-    fa_tensor_set(&sample.o, 4, 0, 333, 2, 17);
-    struct sim_check one = check_with(&sample, SIM_CHECK_FULL, 1, 1);
-    for (int threads = 2; threads < 6; threads++) {
-        struct sim_check more = check_with(&sample, SIM_CHECK_FULL, 1, threads);
-        assert_memory_equal(&one.o, &more.o, sizeof one.o);
-        assert_memory_equal(&one.lse, &more.lse, sizeof one.lse);
-        assert_true(one.o_budget == more.o_budget && one.lse_budget == more.lse_budget);
-        assert_true(more.worst_head == 4 && more.worst_row == 333 && more.worst_column == 2);
+    /* A few heads of many rows, and more heads than are worked on together. */
+    static const int64_t sizes[2][3] = {{9, 700, 4}, {2500, 2, 2100}};
+    for (int i = 0; i < 2; i++) {
+        int64_t batch = sizes[i][0], nq = sizes[i][1], head = sizes[i][2];
+        struct fa_problem problem = fa_problem_make(nq, 20, 3);
+        problem.batch = batch;
+        problem.dtype = FA_F16;
+        struct sample sample = make(problem, FA_PROFILE_PEAKY);
+        fa_tensor_set(&sample.o, head, 0, nq / 2, 2, 17);
+        struct sim_check one = check_with(&sample, SIM_CHECK_FULL, 1, 1);
+        assert_int_equal(one.rows, batch * nq);
+        for (int threads = 1; threads < 6; threads++) {
+            struct sim_check more = check_with(&sample, SIM_CHECK_FULL, 1, threads);
+            assert_memory_equal(&one.o, &more.o, sizeof one.o);
+            assert_memory_equal(&one.lse, &more.lse, sizeof one.lse);
+            assert_true(one.o_budget == more.o_budget && one.lse_budget == more.lse_budget);
+            assert_true(more.worst_head == head && more.worst_row == nq / 2);
+            assert_int_equal(more.worst_column, 2);
+        }
+        drop(&sample);
     }
-    drop(&sample);
 }
 
 static void nothing_to_compare(void **state)

@@ -540,23 +540,28 @@ static void nothing_to_compare(void **state)
 static void any_number_of_threads(void **state)
 {
     (void)state;
-    struct fa_problem problem = fa_problem_make(60, 20, 3);
-    problem.batch = 9;
-    problem.heads = 2;
-    problem.dtype = FA_F16;
-    struct sample s = make(problem, FA_PROFILE_PEAKY);
-    fa_tensor_set(&s.dk, 4, 0, 13, 2, 17);
-    struct sim_check_gradients one = check_with(&s, SIM_CHECK_FULL, 1, 1);
-    assert_int_equal(one.dk.worst, (4 * 20 + 13) * 3 + 2);
-    for (int threads = 2; threads < 6; threads++) {
-        struct sim_check_gradients more = check_with(&s, SIM_CHECK_FULL, 1, threads);
-        assert_memory_equal(&one.dq, &more.dq, sizeof one.dq);
-        assert_memory_equal(&one.dk, &more.dk, sizeof one.dk);
-        assert_memory_equal(&one.dv, &more.dv, sizeof one.dv);
-        assert_true(one.dq_budget == more.dq_budget && one.dk_budget == more.dk_budget);
-        assert_true(one.dv_budget == more.dv_budget && !more.pass);
+    /* A few heads, and more than are worked on together. */
+    static const int64_t sizes[2][2] = {{9, 4}, {200, 170}};
+    for (int i = 0; i < 2; i++) {
+        struct fa_problem problem = fa_problem_make(i ? 3 : 60, 20, 3);
+        problem.batch = sizes[i][0];
+        problem.heads = 2;
+        problem.dtype = FA_F16;
+        struct sample s = make(problem, FA_PROFILE_PEAKY);
+        fa_tensor_set(&s.dk, sizes[i][1], 0, 13, 2, 17);
+        struct sim_check_gradients one = check_with(&s, SIM_CHECK_FULL, 1, 1);
+        assert_int_equal(one.dk.worst, (sizes[i][1] * 20 + 13) * 3 + 2);
+        assert_int_equal(one.keys, sizes[i][0] * 20);
+        for (int threads = 2; threads < 6; threads++) {
+            struct sim_check_gradients more = check_with(&s, SIM_CHECK_FULL, 1, threads);
+            assert_memory_equal(&one.dq, &more.dq, sizeof one.dq);
+            assert_memory_equal(&one.dk, &more.dk, sizeof one.dk);
+            assert_memory_equal(&one.dv, &more.dv, sizeof one.dv);
+            assert_true(one.dq_budget == more.dq_budget && one.dk_budget == more.dk_budget);
+            assert_true(one.dv_budget == more.dv_budget && !more.pass);
+        }
+        drop(&s);
     }
-    drop(&s);
 }
 
 struct progress {
