@@ -82,10 +82,34 @@ static __device__ __forceinline__ float score_unit(const gpu_head_problem &p)
 }
 
 /*
+ * A row's maximum m, of which `most` is a tile's share. base is what is taken off the tile's
+ * exponents: m's own, rounded once. Sums over older tiles shrink by the difference of two rounded
+ * ones, so by exactly 1 where m stays; a fused product would shrink them a little at each tile. A
+ * difference with m = -inf is taken against 0, and an exponent past f32 counts as FLT_MAX.
+ */
+static __device__ __forceinline__ void raise_maximum(float most, float unit, float &m, float &base,
+                                                     float &shrink)
+{
+    const float high = fmaxf(most, m);
+    base = high == -INFINITY ? 0 : fminf(high * unit, FLT_MAX);
+    shrink = power_of_two(__fmul_rn(m, unit) - base);
+    m = high;
+}
+
+/* Past this exponents are rounded by more than a power of two: weights of a whole row may then be 0
+ * in 16 bits. Such rows are repeated. */
+#define FAR_EXPONENT 16777216.0f
+
+static __device__ __forceinline__ bool is_far(const float (&m)[2], float unit)
+{
+    const float x = m[0] == -INFINITY ? 0 : m[0], y = m[1] == -INFINITY ? 0 : m[1];
+    return fmaxf(fabsf(x), fabsf(y)) * unit > FAR_EXPONENT;
+}
+
+/*
  * Equation (6) of reference/README.md for the lane's two rows: s becomes weights relative to the
  * new m, l is the lane's own part of the sum, and o is rescaled. NaN is passed over by the maximum:
- * it reaches its row through the power. A difference with m = -inf is taken against 0, and one with an m unit
- * log2 e past f32 against FLT_MAX: weights are infinite then, and the row is repeated.
+ * it reaches its row through the power.
  */
 template <int KEYS, int D>
 static __device__ __forceinline__ void absorb(float (&s)[KEYS / 8][4], float (&m)[2], float (&l)[2],
@@ -93,16 +117,13 @@ static __device__ __forceinline__ void absorb(float (&s)[KEYS / 8][4], float (&m
 {
     float shrink[2], base[2];
     for (int r = 0; r < 2; r++) {
-        float high = fmaxf(s[0][2 * r], s[0][2 * r + 1]);
+        float most = fmaxf(s[0][2 * r], s[0][2 * r + 1]);
 #pragma unroll
         for (int n = 1; n < KEYS / 8; n++)
-            high = fmaxf(high, fmaxf(s[n][2 * r], s[n][2 * r + 1]));
-        high = fmaxf(high, __shfl_xor_sync(~0u, high, 1));
-        high = fmaxf(high, __shfl_xor_sync(~0u, high, 2));
-        high = fmaxf(high, m[r]);
-        base[r] = high == -INFINITY ? 0 : fminf(high * unit, FLT_MAX);
-        shrink[r] = power_of_two(fmaf(m[r], unit, -base[r]));
-        m[r] = high;
+            most = fmaxf(most, fmaxf(s[n][2 * r], s[n][2 * r + 1]));
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+        raise_maximum(most, unit, m[r], base[r], shrink[r]);
         l[r] *= shrink[r];
     }
 #pragma unroll

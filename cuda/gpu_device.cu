@@ -102,9 +102,10 @@ enum fa_status gpu_timer_stop(struct gpu_timer *timer, double *milliseconds, str
 
 enum fa_status gpu_cuda_status(cudaError_t code, const char *what, struct fa_error *error)
 {
-    switch (code) {
-    case cudaSuccess:
+    if (code == cudaSuccess)
         return FA_OK;
+    (void)cudaGetLastError(); /* said here: the next launch is not to be blamed for it */
+    switch (code) {
     case cudaErrorMemoryAllocation:
         return fa_fail(error, FA_NO_MEMORY, "%s: the device has too little memory left", what);
     case cudaErrorInsufficientDriver:
@@ -225,8 +226,6 @@ enum fa_status gpu_memory_take(size_t bytes, void **memory, struct fa_error *err
         gpu_cuda_status(cudaMalloc(&taken, bytes > 0 ? bytes : 1), "taking memory", error);
     if (status == FA_OK)
         *memory = taken;
-    else
-        (void)cudaGetLastError(); /* a refused allocation is no fault of a later launch */
     return status;
 }
 

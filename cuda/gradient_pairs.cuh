@@ -12,6 +12,13 @@ template <class T> struct alignas(16) eight {
     T at[8];
 };
 
+/* LSE as an exponent. One that is_far is NaN here, so that what comes of it is repeated. */
+static __device__ __forceinline__ float exponent_of(float lse)
+{
+    const float x = lse * LOG2_E;
+    return fabsf(x) > FAR_EXPONENT ? NAN : x;
+}
+
 /* delta of one row, rowsum(dO o O), by a warp; the rows begin at multiples of 16 bytes. */
 template <class T>
 static __device__ __forceinline__ float delta_of(const T *o, const T *d_o, int dv)

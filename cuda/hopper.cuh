@@ -229,13 +229,15 @@ static __device__ __forceinline__ bool lane_elected()
     return elected != 0;
 }
 
-/* The next kernel in the stream may start early, and until the one before is over, if this one did
- * start early: "griddepcontrol". */
+/* The next kernel in the stream may start, once each block of this one has said so or is over:
+ * "griddepcontrol". */
 static __device__ __forceinline__ void launch_next()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+/* Until the kernel before is over and what it wrote is seen; at once if this one did not start
+ * early. */
 static __device__ __forceinline__ void launch_wait()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");

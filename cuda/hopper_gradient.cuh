@@ -24,11 +24,9 @@
 HOPPER_TURNED(64, gpu_f16, "f16", "32", "33", "34")
 HOPPER_TURNED(80, gpu_f16, "f16", "40", "41", "42")
 HOPPER_TURNED(96, gpu_f16, "f16", "48", "49", "50")
-HOPPER_TURNED(128, gpu_f16, "f16", "64", "65", "66")
 HOPPER_TURNED(64, gpu_bf16, "bf16", "32", "33", "34")
 HOPPER_TURNED(80, gpu_bf16, "bf16", "40", "41", "42")
 HOPPER_TURNED(96, gpu_bf16, "bf16", "48", "49", "50")
-HOPPER_TURNED(128, gpu_bf16, "bf16", "64", "65", "66")
 
 /* Until at most LEFT groups are under way, where no accumulator is read after. */
 template <int LEFT> static __device__ __forceinline__ void products_wait()
@@ -46,7 +44,7 @@ template <int STEPS> static __device__ __forceinline__ void words_pin(uint32_t (
 
 /* ---- shared memory -------------------------------------------------------------------------- */
 
-/* Bytes, a multiple of 16 as both addresses are, that are counted on the barrier: "cp.async.bulk". */
+/* Bytes, a multiple of 16 as both addresses are, counted on the barrier: "cp.async.bulk". */
 static __device__ __forceinline__ void bytes_load(uint32_t to, const void *from, int bytes,
                                                   uint32_t barrier)
 {
@@ -80,7 +78,7 @@ static __device__ __forceinline__ void stores_done()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* ---- between kernels -------------------------------------------------------------------------- */
+/* ---- between kernels ------------------------------------------------------------------------ */
 
 /* Adds 1, which is seen after all that this thread, and those it met at a barrier, did before:
  * "red", .release. */

@@ -17,7 +17,7 @@ static double unit_bytes(const char *unit)
             scale *= 1000;
         unit++;
     }
-    if (strcmp(unit, "byte") == 0)
+    if (strcmp(unit, "byte") == 0 || (letter && strcmp(unit, "B") == 0))
         return scale;
     return strcmp(unit, "sector") == 0 || strcmp(unit, "sectors") == 0 ? SECTOR_BYTES * scale : 0;
 }
@@ -47,6 +47,11 @@ static bool read_number(const char *text, double *number)
             value += (*text - '0') * (place /= 10);
     *number = value;
     return *text == '\0';
+}
+
+bool ncu_csv_is_measured(const struct ncu_metric *metric)
+{
+    return strcmp(metric->value, "n/a") != 0;
 }
 
 enum fa_status ncu_csv_bytes(const struct ncu_csv *csv, const struct ncu_metric *metric,

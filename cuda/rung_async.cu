@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(ASYNC_THREADS, 2)
     const int to_head = (int)(blockIdx.x / row_tiles % p.heads);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        if (__any_sync(~0u, is_wild<D>(o[h]))) {
+        if (__any_sync(~0u, is_far(m[h], unit) || is_wild<D>(o[h]))) {
             repeat_rows<T, D>(&p, to_batch, to_head, own + 16 * h, 16);
             continue;
         }

@@ -264,6 +264,10 @@ static enum fa_status flash2_backward_launch(const gpu_gradient_problem &g, floa
         status = gpu_grid(p.all_kv_heads, key_tiles, 1, &key_blocks, error);
     if (status == FA_OK)
         status = gpu_grid((p.all_heads * p.nq + 7) / 8, 1, 1, &delta_blocks, error);
+    if (status == FA_OK)
+        GPU_PREPARE(status, (flash2_keys_kernel<T, DP, R>), bytes, error);
+    if (status == FA_OK)
+        GPU_PREPARE(status, (flash2_queries_kernel<T, DP, R>), bytes, error);
     if (status == FA_OK && delta_blocks > 0)
         GPU_LAUNCH(status, (flash2_delta_kernel<T>), delta_blocks, TILE_THREADS, 0, stream, error,
                    g, delta);

@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(MMA_THREADS, 2)
             }
         }
     }
-    if (__any_sync(~0u, is_wild<D>(o))) {
+    if (__any_sync(~0u, is_far(m, unit) || is_wild<D>(o))) {
         repeat_rows<T, D>(&p, batch, head, own, 16);
         return;
     }

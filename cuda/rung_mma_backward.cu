@@ -35,9 +35,7 @@ __global__ void __launch_bounds__(256)
     float2 stats = make_float2(0, 0);
     if (row < p.nq) {
         const float lse = ((const float *)p.lse.data)[gpu_row_index(&p.lse, batch, head, row)];
-        stats.x = lse == -INFINITY ? 0 : lse * LOG2_E;
-        if (isinf(stats.x) && !isinf(lse)) /* P becomes infinite, and its rows are repeated */
-            stats.x = copysignf(FLT_MAX, lse);
+        stats.x = lse == -INFINITY ? 0 : exponent_of(lse);
         stats.y = delta_of((const T *)p.o.data + gpu_row_index(&p.o, batch, head, row),
                            (const T *)g.d_o.data + gpu_row_index(&g.d_o, batch, head, row), D);
     }

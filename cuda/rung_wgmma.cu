@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(WGMMA_THREADS, 1)
                          j * WGMMA_KEYS, m, l, o, unit);
         __syncthreads(); /* all wait until everyone's products have read tile j */
     }
-    if (__any_sync(~0u, is_wild<D>(o))) {
+    if (__any_sync(~0u, is_far(m, unit) || is_wild<D>(o))) {
         repeat_rows<T, D>(&p, batch, head, own, 16);
         return;
     }

@@ -162,7 +162,7 @@ static __device__ __forceinline__ void ws_consume(const ws_call &call, uint32_t 
             else
                 ws_split<S>(p, own, row, last, m, l, o, unit);
         }
-        if (is_wild<S::D>(o))
+        if (is_far(m, unit) || is_wild<S::D>(o))
             bits_set(slot + WS_MARKS, 1 << (warp_row - tile.row) / 16);
         sum_rows(l);
         ws_store<typename S::T, S::D>(p, tile, warp_row, m, l, o);

@@ -10,8 +10,9 @@
  * multiplied:
  *   S dP │ exp of P │ dV │ dS to shared memory ► barrier │ dQ dK │ dQ added under dK │ ...
  * Three kernels: delta and LSE set out for the copy engine, and zeros for dQ; this one; and one
- * that rounds dQ, where the last blocks of this one leave multiprocessors idle. On request dQ has an owner in a kernel of its own (ws_gradient_queries.cuh): two
- * products more, but the same bits each time.
+ * that rounds dQ, where the last blocks of this one leave multiprocessors idle. On request dQ has
+ * an owner in a kernel of its own (ws_gradient_queries.cuh): two products more, but the same bits
+ * each time.
  *
  * Predicted traffic of a head, elements: first 2 Nq d and Nq read (LSE 4 bytes), 2 Nq and Nq d
  * written (4 bytes); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, Nk 2 d written and Tc Nq d added (4
@@ -145,8 +146,10 @@ ws_gradient_consume(const ws_gradient_call &call, uint32_t shared, const ws_keys
         call.space.marks[head * call.key_tiles * WS_KEY_WARPS + row / 16] = wild;
     if (S::COUNTS) {
         __syncwarp(); /* what all lanes have added comes before */
-        if (lane_of() == 0)
+        if (lane_of() == 0) {
+            launch_wait(); /* for the zero to count from: who had no queries has waited for nothing */
             count_after(call.space.done + head);
+        }
     }
     ws_gradient_store<typename S::T, S::D>(g.dv, keys.batch, keys.kv_head, row, g.head.nk, 1, dv);
     ws_gradient_store<typename S::T, S::D>(g.dk, keys.batch, keys.kv_head, row, g.head.nk,
@@ -280,6 +283,9 @@ static enum fa_status ws_gradient_prepare(const struct fa_problem *problem,
         GPU_PREPARE(status, (ws_keys_kernel<S>), S::BYTES, error);
     if (status == FA_OK && !S::ADDS)
         GPU_PREPARE(status, (ws_queries_kernel<O>), O::BYTES, error);
+    if (status == FA_OK)
+        GPU_PREPARE(status, (ws_dq_kernel<typename S::T, S::D, ROWS>), (ws_rows_bytes<S::D, ROWS>),
+                    error);
     if (status != FA_OK)
         return status;
     work->dq_tiles = S::ADDS ? (int)dq_tiles : 0;
@@ -320,8 +326,8 @@ static enum fa_status ws_gradient_launch(const struct fa_problem *problem,
                                false, error, work.call, work.call.row_tiles * ROWS, owner[0],
                                owner[1], owner[2], owner[3]);
     if (status == FA_OK && work.after > 0)
-        status = hopper_launch(ws_dq_kernel<T, D, ROWS>, work.after, WS_HELPERS, 2 * ROWS * (D + 8),
-                               stream, S::ADDS && work.keys > 0, error, work.call, work.dq_tiles);
+        status = hopper_launch(ws_dq_kernel<T, D, ROWS>, work.after, WS_HELPERS,
+                               ws_rows_bytes<D, ROWS>, stream, S::COUNTS && work.keys > 0, error, work.call, work.dq_tiles);
     return status;
 }
 

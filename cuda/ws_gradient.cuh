@@ -23,7 +23,7 @@ struct ws_gradient_space {
     float *lse, *delta; /* LSE log2 e, and rowsum(dO o O) */
     float *dq;       /* sums, tile after tile, as the accumulators lie; NULL: not computed here */
     uint32_t *marks; /* of each 16 keys, not 0 where dK or dV came out as not finite */
-    uint32_t *done;  /* of each head of K, the warps of consumers that are through with its blocks */
+    uint32_t *done;  /* of each head of K, the warps of consumers that have added to its dQ */
 };
 
 /* One call, as its blocks see it. */
@@ -53,16 +53,16 @@ enum {
  *   dS of two steps                 2 x 256 ROWS, of each the keys of one consumer after the other
  *   LSE of two steps, delta of two  4 x 4 ROWS
  *   barriers of 8 bytes             K and V full; Q and dO full
- * That a tile has been read is said at a named barrier, one instruction of a warp for all its lanes,
+ * That a tile has been read is said at a named barrier, one instruction of a warp for its lanes,
  * which have read LSE and delta too: at d = 64 2 to 4 % faster than barriers in shared memory.
  */
 enum { WS_DS_STORED = 1, WS_Q_READ = 3, WS_DO_READ = 5 }; /* add the parity of the step */
 
 enum { WS_KEY_WARPS = 8 }; /* of a block, each with 16 keys and a mark */
 
-/* Whether the kernel after the products starts on heads that are done while others are not: 2 to 4 %
- * more at d = 128, where the blocks end in half a wave. At d = 64 2 % less at N = 512, and no more
- * elsewhere. */
+/* Whether the kernel after the products starts early, on heads that are done while others are not:
+ * 2 to 4 % more at d = 128, where the blocks end in half a wave. At d = 64 2 % less at N = 512, and
+ * no more elsewhere. */
 template <int D> static constexpr bool ws_counts_heads = D > HOPPER_COLUMNS;
 
 template <class ELEMENT, int COLUMNS, int QUERIES, int LAYOUT> struct ws_gradient {
@@ -129,7 +129,7 @@ template <class S> static __device__ __forceinline__ void ws_gradient_set_up(uin
     barrier_init_done();
 }
 
-/* One warp, a lane of which asks for tiles. What the consumers wait for first is asked for first. */
+/* One warp, a lane of which asks for tiles; what consumers wait for first is asked for first. */
 template <class S>
 static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_call &call,
                                                            const ws_gradient_maps &map,
@@ -155,7 +155,8 @@ static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_cal
     if (own.steps > 0 && lane_elected())
         load_keys(S::K, map.k, S::K_FULL);
     launch_wait(); /* for LSE and delta, and who adds to dQ waits for these; or to end after it */
-    launch_next(); /* not before: what looks at `done` is to find it zeroed */
+    if (S::COUNTS)
+        launch_next(); /* not before: then the zeros that the next kernel counts from are there */
 #pragma unroll 1
     for (int step = 0; step < own.steps; step++) {
         if (step >= 2)

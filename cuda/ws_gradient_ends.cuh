@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(WS_HELPERS)
         delta += __shfl_xor_sync(~0u, delta, step);
     if (column == 0) {
         const int64_t at = (int64_t)tile * ROWS + inner;
-        call.space.lse[at] = lse == -INFINITY ? INFINITY : lse * LOG2_E;
+        call.space.lse[at] = lse == -INFINITY ? INFINITY : exponent_of(lse);
         call.space.delta[at] = lse == -INFINITY ? 0 : delta;
     }
     const int64_t thread = (int64_t)blockIdx.x * WS_HELPERS + threadIdx.x;
@@ -56,12 +56,15 @@ __global__ void __launch_bounds__(WS_HELPERS)
 
 /* ---- after ----------------------------------------------------------------------------------- */
 
+/* Of shared memory: the rows of a tile, whose next one begins four banks on. */
+template <int D, int ROWS> static constexpr int ws_rows_bytes = 2 * ROWS * (D + 8);
+
 /* A tile of dQ, from the order of the accumulators by way of shared memory to rows. */
 template <class T, int D, int ROWS>
 static __device__ __forceinline__ void ws_finish_queries(const ws_gradient_call &call, int tile,
                                                          T *rows)
 {
-    constexpr int PITCH = D + 8; /* the next row begins four banks on */
+    constexpr int PITCH = D + 8;
     const gpu_gradient_problem &g = call.problem;
     const int head = tile / call.row_tiles, batch = head / g.head.heads, own = head % g.head.heads;
     const int first = tile % call.row_tiles * ROWS;
@@ -114,14 +117,11 @@ __global__ void __launch_bounds__(WS_HELPERS)
     ws_dq_kernel(const __grid_constant__ ws_gradient_call call, int dq_tiles)
 {
     HOPPER_SHARED(ws_words);
-    if (!ws_counts_heads<D>)
-        launch_wait();
     if ((int)blockIdx.x < dq_tiles) {
         ws_finish_queries<T, D, ROWS>(call, (int)blockIdx.x, reinterpret_cast<T *>(ws_words));
         return;
     }
-    if (ws_counts_heads<D>)
-        launch_wait();
+    launch_wait(); /* for marks; and since these blocks wait, the kernel ends after the products */
     const gpu_head_problem &p = call.problem.head;
     const int head_marks = call.key_tiles * WS_KEY_WARPS;
     const int64_t marks = p.all_kv_heads * head_marks;

@@ -85,7 +85,7 @@ static __device__ __forceinline__ void ws_mask(const gpu_head_problem &p, int ro
         hide_keys<S::KEYS>(p, row + threadIdx.x % WARPGROUP / 32 * 16, key, s);
 }
 
-/* The new maxima m, their share of the exponents, and by what older sums shrink: absorb's first
+/* The new maxima m, what is taken off exponents, and by what older sums shrink: absorb's first
  * half. */
 template <int KEYS>
 static __device__ __forceinline__ void ws_maximum(const float (&s)[KEYS / 8][4], float (&m)[2],
@@ -100,10 +100,7 @@ static __device__ __forceinline__ void ws_maximum(const float (&s)[KEYS / 8][4],
         float most = fmaxf(high[2 * r], high[2 * r + 1]);
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
-        most = fmaxf(most, m[r]);
-        base[r] = most == -INFINITY ? 0 : fminf(most * unit, FLT_MAX);
-        shrink[r] = power_of_two(fmaf(m[r], unit, -base[r]));
-        m[r] = most;
+        raise_maximum(most, unit, m[r], base[r], shrink[r]);
     }
 }
 

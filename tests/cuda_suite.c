@@ -77,6 +77,7 @@ static const struct shape shapes[] = {
     {1, 2, 1, 150, 140, 64, 64, FA_CAUSAL_BOTTOM_RIGHT, -1, -1, 0, 0, 0},
     {1, 2, 1, 140, 150, 128, 128, FA_CAUSAL_NONE, -1, -1, 0, 0, 0},
     {1, 2, 1, 75, 70, 256, 256, FA_CAUSAL_BOTTOM_RIGHT, -1, -1, 0, 0, 0},
+    {1, 2, 1, 40, 300, 128, 128, FA_CAUSAL_TOP_LEFT, -1, -1, 0, 0, 0}, /* keys that nobody sees */
 };
 
 static const struct shape large_shapes[] = {

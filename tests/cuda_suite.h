@@ -38,6 +38,9 @@ int cuda_suite_refusals(void);
 /* Scores near the end of f32; keys without a query head. */
 int cuda_suite_edges(void);
 
+/* Many equal scores, and scores so large that weights, as powers of two, have no fraction left. */
+int cuda_suite_exponents(void);
+
 /* `times` equal calls give equal bits; and each backward pass is right once. */
 int cuda_suite_repeats(int times);
 

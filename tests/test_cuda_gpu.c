@@ -50,6 +50,12 @@ static void edges(void **state)
     assert_true(cuda_suite_edges() >= 12);
 }
 
+static void exponents(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_exponents() >= 4);
+}
+
 static void equal_calls_give_equal_bits(void **state)
 {
     (void)state;
@@ -62,10 +68,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest all[] = {
         cmocka_unit_test(refusals),    cmocka_unit_test(large_grid),
         cmocka_unit_test(field_cases), cmocka_unit_test(random_problems),
-        cmocka_unit_test(edges),       cmocka_unit_test(equal_calls_give_equal_bits),
+        cmocka_unit_test(edges),       cmocka_unit_test(exponents),
+        cmocka_unit_test(equal_calls_give_equal_bits),
     };
     const struct CMUnitTest few[] = {cmocka_unit_test(refusals), cmocka_unit_test(edges),
-                                     cmocka_unit_test(small_grid)};
+                                     cmocka_unit_test(exponents), cmocka_unit_test(small_grid)};
     struct gpu_device device;
     struct fa_error error = {FA_OK, ""};
     if (gpu_device_find(&device, &error) == FA_MISSING_PART) {

@@ -52,6 +52,12 @@ static void edges(void **state)
     assert_true(cuda_suite_edges() >= 12);
 }
 
+static void exponents(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_exponents() >= 4);
+}
+
 static void equal_calls_give_equal_bits(void **state)
 {
     (void)state;
@@ -62,6 +68,7 @@ static void equal_calls_give_equal_bits(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest few[] = {cmocka_unit_test(edges), cmocka_unit_test(long_rows),
+                                     cmocka_unit_test(exponents),
                                      cmocka_unit_test(equal_calls_give_equal_bits)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid),
@@ -70,6 +77,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(long_rows),
         cmocka_unit_test(refusals),
         cmocka_unit_test(edges),
+        cmocka_unit_test(exponents),
         cmocka_unit_test(equal_calls_give_equal_bits),
     };
     if (argc > 1 && strcmp(argv[1], "few") == 0)

@@ -76,6 +76,7 @@ struct copy {
 struct cuda_thread {
     launch *of;
     unsigned index, exchanges, votes_cast;
+    unsigned waits; /* 1 + the last block in which it has waited for the launch before */
     std::vector<copy> copies;
 #ifdef SHIM_THREADS
     pthread_t handle;
@@ -309,6 +310,16 @@ try {
     return run_all(&l);
 } catch (const std::bad_alloc &) {
     return false;
+}
+
+void launch_wait()
+{
+    current->waits = blockIdx.x + 1;
+}
+
+bool shim_launch_waited()
+{
+    return current->waits == blockIdx.x + 1;
 }
 
 void *shim_shared()

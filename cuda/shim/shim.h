@@ -55,6 +55,13 @@ static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
     return {x, y, z, w};
 }
 
+/* A product that no compiler fuses with what is added to it. */
+static inline float __fmul_rn(float x, float y)
+{
+    const volatile float product = x * y;
+    return product;
+}
+
 /* Runs the body as blocks * threads CUDA threads. False when threads or memory are refused. */
 bool shim_launch(unsigned blocks, unsigned threads, size_t shared_bytes,
                  const std::function<void()> &body);

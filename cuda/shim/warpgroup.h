@@ -37,9 +37,7 @@ static inline void launch_next()
 {
 }
 
-static inline void launch_wait()
-{
-}
+void launch_wait();
 
 static inline bool lane_elected()
 {
@@ -116,8 +114,14 @@ static inline void negative_write(uint32_t to, float x)
         std::memcpy(shim_shared_at(to, 4), &x, 4);
 }
 
+/* Whether this thread has waited in this block. */
+bool shim_launch_waited();
+
+/* Who counts without having waited may count what the kernel before then sets to zero. */
 static inline void count_after(uint32_t *count)
 {
+    if (!shim_launch_waited())
+        shim_fail("a thread counts, and has not waited for the launch before");
     std::atomic_ref<uint32_t>(*count).fetch_add(1, std::memory_order_release);
 }
 
