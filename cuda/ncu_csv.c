@@ -19,6 +19,7 @@ struct reader {
     bool units_wanted; /* the next row is the wide form's units */
     bool fresh;        /* no row came since the header */
     int launches_room, metrics_room;
+    const char *complaint; /* the first line of "==ERROR=="; NULL: none */
     struct fa_error *error;
 };
 
@@ -45,8 +46,13 @@ static bool is_header(const char *at, const char *end)
     return false;
 }
 
+/* A line that is no record. */
 static void skip_line(struct reader *reader)
 {
+    static const char mark[] = "==ERROR==";
+    size_t left = (size_t)(reader->end - reader->at);
+    if (!reader->complaint && left >= sizeof mark && memcmp(reader->at, mark, sizeof mark - 1) == 0)
+        reader->complaint = reader->at;
     char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
     reader->at = stop ? stop + 1 : reader->end;
     reader->line++;
@@ -256,6 +262,16 @@ static enum fa_status take_record(struct reader *reader)
     return is_long ? take_long_row(reader) : take_wide_row(reader);
 }
 
+/* There is no launch, and ncu said why. */
+static enum fa_status refuse_complaint(const struct reader *reader)
+{
+    int length = (int)strcspn(reader->complaint, "\r\n");
+    bool forbidden = strstr(reader->complaint, "ERR_NVGPUCTRPERM") != NULL;
+    return fa_fail(reader->error, FA_BAD_FILE, "%s: ncu measured nothing: %.*s%s",
+                   reader->csv->name, length < 300 ? length : 300, reader->complaint,
+                   forbidden ? " (" NCU_PERMISSION ")" : "");
+}
+
 static enum fa_status read_all(struct reader *reader)
 {
     enum fa_status status = FA_OK;
@@ -276,6 +292,8 @@ static enum fa_status read_all(struct reader *reader)
     }
     if (status != FA_OK)
         return status;
+    if (reader->csv->n_launches == 0 && reader->complaint)
+        return refuse_complaint(reader);
     if (reader->n_names == 0)
         return fa_fail(reader->error, FA_BAD_FILE,
                        "%s: no line has a field \"Kernel Name\": expected what ncu --csv prints",

@@ -8,12 +8,16 @@
  * (rules), and the mark of UTF-8 before a line. A second header, as two files after one another
  * have, is taken as such.
  *
+ * Where there is no launch, the first line that begins with "==ERROR==" is quoted, and what to do
+ * about ERR_NVGPUCTRPERM said.
+ *
  * Errors: FA_BAD_FILE with the line, the column (the number of the field, from 1) and what was
  * expected; FA_TOO_LARGE past NCU_BYTES, NCU_LAUNCHES or NCU_METRICS; FA_IO; FA_NO_MEMORY.
  */
 #ifndef CUDA_NCU_CSV_H
 #define CUDA_NCU_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +26,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What helps where ncu may not read the counters. */
+#define NCU_PERMISSION                                                                             \
+    "run as root, or load NVIDIA's driver with NVreg_RestrictProfilingToAdminUsers=0"
 
 enum { NCU_BYTES = 1 << 26, NCU_LAUNCHES = 1 << 16, NCU_METRICS = 1 << 21, NCU_COLUMNS = 8192 };
 
@@ -56,9 +64,12 @@ void ncu_csv_free(struct ncu_csv *csv);
 /* NULL if the launch has no such metric. */
 const struct ncu_metric *ncu_csv_find(const struct ncu_csv *csv, int launch, const char *metric);
 
+/* False for "n/a": ncu was asked for the counter, and has no value of it. */
+bool ncu_csv_is_measured(const struct ncu_metric *metric);
+
 /*
- * The metric as bytes: units byte, Kbyte, Mbyte, Gbyte, Tbyte (powers of 1000, as ncu has them),
- * and sector (32 bytes) with the same letters. Thousands may be set apart by commas. Scaled units
+ * The metric as bytes: units byte, Kbyte, Mbyte, Gbyte, Tbyte (powers of 1000, as ncu has them) or
+ * KB, MB, GB, TB, and sector (32 bytes) with the same letters. Thousands may be set apart by commas. Scaled units
  * are rounded by ncu already (`--print-units base` prints all digits).
  * FA_BAD_FILE for another unit, for what is no number from 0 up to 2^63, and for a part of a byte
  * or sector.

@@ -78,6 +78,14 @@ static void write_csv(const char *name, const struct launch *launches, int n)
     fclose(file);
 }
 
+static void write_text(const char *name, const char *text)
+{
+    FILE *file = fopen(program_path(name), "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
 static const json_t *kernel_of(const json_t *report, size_t pass, size_t kernel)
 {
     const json_t *at = json_array_get(json_at(report, "passes"), pass);
@@ -323,6 +331,51 @@ static void within_a_share(void **state)
     program_run_free(&run);
 }
 
+/* A mean that is right says nothing of launches that are not. */
+static void within_in_each_launch(void **state)
+{
+    (void)state;
+    struct launch launches[] = {
+        {"k", {20480, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}},
+        {"k", {61440, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}},
+    };
+    write_csv("apart.csv", launches, 2); /* half of 40960, and half as much again */
+    struct program_run run = program_run_line(ALGORITHM "--csv @apart.csv --within 49");
+    assert_int_equal(run.status, 1);
+    assert_non_null(strstr(run.out, " are NOT within 49 % of the count, in each launch\n"));
+    program_run_free(&run);
+    json_t *report = program_run_json(ALGORITHM "--csv @apart.csv --within 50 --format json", 0);
+    assert_true(json_is_true(json_at(report, "agrees")));
+    json_decref(report);
+    for (int64_t sign = -1; sign <= 1; sign += 2) { /* one side alone */
+        launches[0].value[READ] = 40960;
+        launches[1].value[READ] = 40960 + sign * 4096;
+        write_csv("apart.csv", launches, 2);
+        report = program_run_json(ALGORITHM "--csv @apart.csv --within 9 --format json", 1);
+        assert_true(json_is_false(json_at(report, "agrees")));
+        json_decref(report);
+    }
+}
+
+/* What ncu prints as n/a is not measured, like a counter that is not there. */
+static void not_available(void **state)
+{
+    (void)state;
+    write_text("na.csv", "Kernel Name,l1tex__m_xbar2l1tex_read_bytes.sum,dram__bytes_read.sum\n"
+                         ",byte,byte\nk,40960,n/a\nk,40960,24576\n");
+    json_t *report = program_run_json(ALGORITHM "--csv @na.csv --within 0 --format json", 0);
+    json_expect_integer(kernel_of(report, 0, 0), "l2_to_sm.measured_bytes", 40960);
+    assert_true(json_is_null(json_at(kernel_of(report, 0, 0), "dram_read.measured_bytes")));
+    json_decref(report);
+    write_text("na.csv", "Kernel Name,l1tex__m_xbar2l1tex_read_bytes.sum,dram__bytes_read.sum\n"
+                         ",byte,byte\nk,n/a,24576\n");
+    struct program_run run = program_run_line(ALGORITHM "--csv @na.csv --within 90");
+    assert_int_equal(run.status, 1);
+    assert_non_null(strstr(run.out, "\nCheck      the reads from L2 were not measured: ncu has n/a"
+                                    " for\n           l1tex__m_xbar2l1tex_read_bytes.sum\n"));
+    program_run_free(&run);
+}
+
 /* Several kernels and launches: one by a part of its name, a mean of launches, a sum of kernels. */
 static void choice_of_kernels(void **state)
 {
@@ -422,7 +475,12 @@ static void refusals(void **state)
          "bare.csv: k has none of the counters: expected ncu to be run with --metrics "
          "l1tex__m_xbar2l1tex_read_bytes.sum,"},
         {ALGORITHM "--csv @bad.csv", "bad_file",
-         "bad.csv: line 3, column 2: l1tex__m_xbar2l1tex_read_bytes.sum is 'n/a': expected a "},
+         "bad.csv: line 3, column 2: l1tex__m_xbar2l1tex_read_bytes.sum is 'much': expected a "},
+        {ALGORITHM "--csv @na.csv", "bad_file",
+         "na.csv: k has none of the counters: l1tex__m_xbar2l1tex_read_bytes.sum is n/a, so ncu "},
+        {ALGORITHM "--csv @forbidden.csv", "bad_file",
+         "forbidden.csv: ncu measured nothing: ==ERROR== ERR_NVGPUCTRPERM - The user does not (run "
+         "as root, or load NVIDIA's driver with NVreg_RestrictProfilingToAdminUsers=0"},
         {ALGORITHM "--csv @many.csv --out @many.csv", "bad_argument",
          "--out and --csv: expected two files"},
         {ALGORITHM "--csv @many.csv --out @no/where.txt", "io", "--out: "},
@@ -440,9 +498,10 @@ static void refusals(void **state)
          "--deterministic: expected --rung with it"},
     };
     const struct launch bare = {"k", {-1, -1, -1, -1, 5, 5, 5, 5, 5, 5}};
-    FILE *file = fopen(program_path("bad.csv"), "wb");
-    fprintf(file, "Kernel Name,%s\n,byte\nk,n/a\n", metrics[0]);
-    fclose(file);
+    write_text("bad.csv", "Kernel Name,l1tex__m_xbar2l1tex_read_bytes.sum\n,byte\nk,much\n");
+    write_text("na.csv", "Kernel Name,l1tex__m_xbar2l1tex_read_bytes.sum\n,byte\nk,n/a\n");
+    write_text("forbidden.csv",
+               "==PROF== x\n==ERROR== ERR_NVGPUCTRPERM - The user does not\n==ERROR== y\n");
     write_csv("bare.csv", &bare, 1);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         expect_refusal(refused[i].line, 2, refused[i].code, refused[i].text);
@@ -450,6 +509,8 @@ static void refusals(void **state)
      * both are there, it runs. */
     struct program_run run = program_run_line("counters --rung flash2 --n 64");
     assert_true(run.status == 3 || (run.status == 0 && run.err[0] == '\0'));
+    if (strstr(run.err, "its tiles are not known"))
+        assert_non_null(strstr(run.err, "this build has no CUDA kernels: install a CUDA toolkit "));
     program_run_free(&run);
 }
 
@@ -634,6 +695,8 @@ int main(void)
         cmocka_unit_test(schema),
         cmocka_unit_test(lines_fit),
         cmocka_unit_test(within_a_share),
+        cmocka_unit_test(within_in_each_launch),
+        cmocka_unit_test(not_available),
         cmocka_unit_test(choice_of_kernels),
         cmocka_unit_test(many_kernels),
         cmocka_unit_test(refusals),

@@ -65,6 +65,7 @@ struct counters_kernel {
     int launches,
         kinds; /* kinds: different kernels, whose sum is taken; of launches of one the mean */
     bool has[COUNTERS_ALL];
+    bool refused[COUNTERS_ALL]; /* the CSV has n/a in place of a number */
     uint64_t measured[COUNTERS_ALL];
     uint64_t least_read, most_read; /* COUNTER_READ of a launch; of kinds the sums */
     struct counters_row row[COUNTERS_BESIDE];
@@ -120,8 +121,8 @@ enum fa_status counters_match(struct counters *counters, struct fa_error *error)
 
 /* ---- counters_report.c ----------------------------------------------------------------------- */
 
-/* Whether each pass reads what was counted, within the percentage that was asked for, if any;
- * false where what it reads is not in the CSV. */
+/* Whether each pass reads what was counted, within the percentage that was asked for, if any, with
+ * the launches that read the least and with those that read the most; false where what it reads is not in the CSV. */
 bool counters_agree(const struct counters *counters);
 
 void counters_print(const struct counters *counters, FILE *file);

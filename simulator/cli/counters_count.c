@@ -8,12 +8,15 @@ static enum fa_status find_rung(struct counters *counters, struct fa_error *erro
 {
     char names[256] = "";
     size_t n = 0;
-    if (gpu_rung_count == 0)
-        return fa_fail(
-            error, FA_MISSING_PART,
-            "--rung %s: this build has no CUDA kernels, so it does not know their tiles; "
-            "--algorithm and --tiles name what a CSV is to be laid beside",
-            counters->rung_name);
+    if (gpu_rung_count == 0) {
+        struct gpu_device none;
+        struct fa_error absent = {FA_OK, ""};
+        gpu_device_find(&none, &absent); /* says how to get them */
+        return fa_fail(error, FA_MISSING_PART,
+                       "--rung %.64s: its tiles are not known: %s; --algorithm and --tiles name "
+                       "what a CSV can be laid beside without them",
+                       counters->rung_name, absent.text);
+    }
     counters->rung = gpu_rung_find(counters->rung_name);
     if (counters->rung)
         return FA_OK;

@@ -122,8 +122,9 @@ static enum fa_status add_launch(struct counters_kernel *kind, const struct ncu_
     for (int c = 0; c < COUNTERS_ALL; c++) {
         const struct ncu_metric *metric = ncu_csv_find(csv, l, counters_metric[c]);
         uint64_t bytes = 0;
-        if (!metric) {
+        if (!metric || !ncu_csv_is_measured(metric)) {
             kind->has[c] = false;
+            kind->refused[c] = kind->refused[c] || metric;
             continue;
         }
         enum fa_status status = ncu_csv_bytes(csv, metric, &bytes, error);
@@ -159,6 +160,7 @@ static enum fa_status add_kind(struct counters_kernel *kernel, const struct ncu_
     for (int c = 0; c < COUNTERS_ALL; c++) {
         uint64_t n = (uint64_t)kind.launches, sum = kind.measured[c];
         kernel->has[c] = kernel->has[c] && kind.has[c];
+        kernel->refused[c] = kernel->refused[c] || kind.refused[c];
         kernel->measured[c] += sum / n + (sum % n * 2 >= n);
     }
     kernel->least_read += kind.least_read;
@@ -190,6 +192,12 @@ static enum fa_status measure(const struct counters *counters, const struct matc
     for (int c = 0; c < COUNTERS_BESIDE; c++)
         if (kernel->has[c])
             return FA_OK;
+    for (int c = 0; c < COUNTERS_BESIDE; c++)
+        if (kernel->refused[c])
+            return fa_fail(error, FA_BAD_FILE,
+                           "%s: %.80s has none of the counters: %s is n/a, so ncu could not "
+                           "measure it",
+                           csv->name, kernel->name, counters_metric[c]);
     return fa_fail(error, FA_BAD_FILE,
                    "%s: %.80s has none of the counters: expected ncu to be run with --metrics %s,"
                    "%s,%s,%s",

@@ -198,8 +198,7 @@ static enum fa_status refuse(const char *out, const char *err, int exit_status,
     size_t length = 0;
     if (strstr(out, "ERR_NVGPUCTRPERM") || strstr(err, "ERR_NVGPUCTRPERM"))
         return fa_fail(error, FA_MISSING_PART,
-                       "ncu may not read the GPU's counters (ERR_NVGPUCTRPERM): run as root, or "
-                       "load NVIDIA's driver with NVreg_RestrictProfilingToAdminUsers=0");
+                       "ncu may not read the GPU's counters (ERR_NVGPUCTRPERM): " NCU_PERMISSION);
     const char *line = NULL;
     for (size_t m = 0; m < 2; m++)
         for (size_t t = 0; t < 2 && !line; t++)

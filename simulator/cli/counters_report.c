@@ -157,12 +157,47 @@ static bool can_agree(const struct counters *counters)
 bool counters_agree(const struct counters *counters)
 {
     for (int p = 0; p < counters->n_passes && counters->within >= 0; p++) {
-        const struct counters_row *row = &counters->pass[p].total[COUNTER_READ];
-        double off = (double)row->measured - (double)row->counted;
-        if (!row->measured_too || fabs(off) * 100 > counters->within * (double)row->counted)
+        const struct counters_pass *pass = &counters->pass[p];
+        double counted = (double)pass->total[COUNTER_READ].counted, least = 0, most = 0;
+        for (int k = 0; k < pass->n; k++) {
+            least += (double)pass->kernel[k].least_read;
+            most += (double)pass->kernel[k].most_read;
+        }
+        double off = fmax(fabs(least - counted), fabs(most - counted));
+        if (!pass->total[COUNTER_READ].measured_too || off * 100 > counters->within * counted)
             return false;
     }
     return true;
+}
+
+/* Whether the launches of one kernel read different numbers of bytes. */
+static bool launches_differ(const struct counters *counters)
+{
+    for (int p = 0; p < counters->n_passes; p++)
+        for (int k = 0; k < counters->pass[p].n; k++) {
+            const struct counters_kernel *kernel = &counters->pass[p].kernel[k];
+            if (kernel->least_read < kernel->most_read)
+                return true;
+        }
+    return false;
+}
+
+static void print_check(const struct counters *counters, FILE *file)
+{
+    bool refused = false;
+    if (can_agree(counters)) {
+        fprintf(file, "\nCheck      the reads from L2 are%s within %g %% of the count%s\n",
+                counters_agree(counters) ? "" : " NOT", counters->within,
+                launches_differ(counters) ? ", in each launch" : "");
+        return;
+    }
+    for (int p = 0; p < counters->n_passes; p++)
+        for (int k = 0; k < counters->pass[p].n; k++)
+            refused = refused || counters->pass[p].kernel[k].refused[COUNTER_READ];
+    fprintf(file,
+            "\nCheck      the reads from L2 were not measured: %s\n"
+            "           %s\n",
+            refused ? "ncu has n/a for" : "there is no", counters_metric[COUNTER_READ]);
 }
 
 void counters_print(const struct counters *counters, FILE *file)
@@ -177,14 +212,8 @@ void counters_print(const struct counters *counters, FILE *file)
                     fprintf(file, u ? "            " : "\nNot counted ") - !u, 15);
     if (counters->n_uncounted > COUNTERS_LISTED)
         fprintf(file, "             and %d more\n", counters->n_uncounted - COUNTERS_LISTED);
-    if (counters->within >= 0 && !can_agree(counters))
-        fprintf(file,
-                "\nCheck      the reads from L2 were not measured: there is no\n"
-                "           %s\n",
-                counters_metric[COUNTER_READ]);
-    else if (counters->within >= 0)
-        fprintf(file, "\nCheck      the reads from L2 are%s within %g %% of the count\n",
-                counters_agree(counters) ? "" : " NOT", counters->within);
+    if (counters->within >= 0)
+        print_check(counters, file);
 }
 
 static bool put(json_t *object, const char *key, json_t *value)
