@@ -131,6 +131,58 @@ enum fa_status lesson_answers_of(const struct lesson *lesson,
     return FA_OK;
 }
 
+/* Whether a choice stays: the right one, or one whose value no other has. */
+static bool stays(const struct lesson_question *question, const struct lesson_answers *answers,
+                  int choice)
+{
+    double value = answers->choice[choice];
+    if (question->kind != LESSON_CHOICE || question->choice[choice].right)
+        return true;
+    for (int c = 0; c < question->n_choices; c++)
+        if (c != choice && is_equal(answers->choice[c], value) &&
+            (c < choice || question->choice[c].right))
+            return false;
+    return true;
+}
+
+enum fa_status lesson_question_fit(const struct lesson *lesson,
+                                   const struct lesson_question *question, const char *words,
+                                   const struct lesson_runner *runner,
+                                   struct lesson_question *asked, struct lesson_answers *answers,
+                                   struct fa_error *error)
+{
+    struct lesson_question fit = *question;
+    struct lesson_answers all = {0}, kept = {0};
+    int right = 0;
+    fit.n_choices = 0;
+    enum fa_status status = evaluate(lesson, question, -1, words, runner, &all.right, error);
+    for (int c = 0; c < question->n_choices && status == FA_OK; c++)
+        status = evaluate(lesson, question, c, words, runner, &all.choice[c], error);
+    if (status == FA_NO_MEMORY || status == FA_CANCELLED)
+        return status;
+    kept.right = all.right;
+    for (int c = 0; c < question->n_choices && status == FA_OK; c++) {
+        bool is_right = is_equal(all.choice[c], all.right);
+        if (question->choice[c].right && !is_right)
+            right = question->n_choices; /* it would be graded wrong */
+        if (!stays(question, &all, c))
+            continue;
+        right += is_right;
+        kept.choice[fit.n_choices] = all.choice[c];
+        fit.choice[fit.n_choices++] = question->choice[c];
+    }
+    if (status != FA_OK || (fit.kind == LESSON_CHOICE && (right != 1 || fit.n_choices < 2)))
+        return fa_fail(error, FA_UNSUPPORTED,
+                       status == FA_OK
+                           ? "the question cannot be asked of it, since its answer is none of the "
+                             "choices"
+                           : "the question cannot be asked of it, since its answer cannot be "
+                             "computed");
+    *asked = fit;
+    *answers = kept;
+    return FA_OK;
+}
+
 /* ---- grading ---- */
 
 /* What a wrong answer without a sentence of its own is told: the side that the answer lies on, and

@@ -83,6 +83,9 @@ enum fa_status lesson_expression_check(const char *expression, struct fa_error *
 enum { LESSON_NUMBER_TEXT = 48 };
 const char *lesson_number_text(double value, char text[LESSON_NUMBER_TEXT]);
 
+/* A number with its unit: "36 992 elements", "1 trip", "12%". Returns text. */
+const char *lesson_quantity_text(double value, const char *unit, char *text, size_t size);
+
 /* A learner's number: digits with spaces or commas between groups, a decimal point or comma, an
  * exponent, and after it nothing, "%" or the unit. False: it is none. */
 bool lesson_number_read(const char *text, const char *unit, double *value);
@@ -109,6 +112,18 @@ enum fa_status lesson_answers_of(const struct lesson *lesson,
                                  const struct lesson_question *question, const char *words,
                                  const struct lesson_runner *runner,
                                  struct lesson_answers *answers, struct fa_error *error);
+
+/*
+ * The same of a run that a learner chose, in which values may meet that differ in the lesson's own:
+ * *asked becomes the question without the wrong choices that equal the answer or a choice before.
+ * Errors: FA_UNSUPPORTED, in words for the learner, where there is no answer or choice to ask for
+ * then; FA_NO_MEMORY, FA_CANCELLED.
+ */
+enum fa_status lesson_question_fit(const struct lesson *lesson,
+                                   const struct lesson_question *question, const char *words,
+                                   const struct lesson_runner *runner,
+                                   struct lesson_question *asked, struct lesson_answers *answers,
+                                   struct fa_error *error);
 
 enum lesson_verdict {
     LESSON_RIGHT,

@@ -183,6 +183,24 @@ static const char *after_blanks(const char *text)
     return text;
 }
 
+/* One of them is no plural; "billion bytes" are many whatever their number. */
+static bool is_one(const char *number, const char *unit)
+{
+    size_t n = strlen(unit);
+    return strcmp(number, "1") == 0 && n > 1 && unit[n - 1] == 's' && !strchr(unit, ' ');
+}
+
+const char *lesson_quantity_text(double value, const char *unit, char *text, size_t size)
+{
+    char number[LESSON_NUMBER_TEXT];
+    unit = unit ? unit : "";
+    lesson_number_text(value, number);
+    int letters = (int)strlen(unit) - is_one(number, unit);
+    snprintf(text, size, "%s%s%.*s", number, *unit && strcmp(unit, "%") != 0 ? " " : "", letters,
+             unit);
+    return text;
+}
+
 bool lesson_number_read(const char *text, const char *unit, double *value)
 {
     char joined[128], plain[128];

@@ -300,6 +300,16 @@ static void test_check_bad(void **state)
         {"level: 1", "level: 1\ncard_show:\n  compare: --n 8by4", 1,
          "bad/40-trips.md:9: card_show: "},
         {"level: 1", "level: 1\ncard_show:\n  scenario: --such-thing 4", 1, "card_show: "},
+        {"- K[2]\n", "- K[4]\n", 1, "bad/40-trips.md:22: points K[4]: "},
+        {"- K[2]\n", "- S[0,4]\n", 1, "bad/40-trips.md:22: points S[0,4]: "},
+        {"- K[2]\n", "- row 16\n", 1, "bad/40-trips.md:22: points row 16: "},
+        {"- K[2]\n", "- column 16\n", 1, "bad/40-trips.md:22: points column 16: "},
+        {"- K[2]\n", "- dQ[0]\n", 1, "bad/40-trips.md:22: points dQ[0]: "},
+        {"options: [tiles]", "options: [tile, n]", 1,
+         "bad/40-trips.md:76: the option 'tile' of a break: expected one of a run's; did you mean "
+         "tiles?"},
+        {"    feedback: Q comes once.\n", "", 1,
+         "bad/40-trips.md:62: question most: choice 1 has no feedback and is not the answer"},
     };
     (void)state;
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
@@ -339,6 +349,7 @@ static void test_answer(void **state)
     static const char two[] =
         "{\"lesson\": 40, \"answers\": {\"trips\": 4, \"most\": 2, \"scores\": \"so\"}}";
     expect_grade(two, "", 0, "scores: so, not read\n  so: expected a number");
+    expect_grade("{\"lesson\": 40, \"answers\": {\"trips\": 0.47}}", "", 1, "trips: 0.47, another");
     expect_grade(two, "--threshold 0.7", 1, "2 of 3 right: not passed (0.7 or more needed)");
     expect_grade(two, "--threshold 0.66", 0, "passed");
     expect_grade("{\"lesson\": 40, \"answers\": {\"trips\": 4, \"most\": 2, \"scores\": 64}}",
@@ -431,9 +442,9 @@ static void play(const char *lines, const char *options, char *out, size_t size)
 
 static void test_play(void **state)
 {
-    char out[16384], path[1024];
+    char out[16384], path[1024], command[1200];
     (void)state;
-    play("h\nh\n16\n4\n2\n64\n", "", out, sizeof out);
+    play("hint\nh\n16\n4\n2\n64\n", "", out, sizeof out);
     text_expect(out, "Hint 1 of 1:\n  Count the tiles of Q.\n");
     text_expect(out, "There are no more hints.");
     text_expect(out, "16\n  There are 16 score tiles.\n  Try once more.\n");
@@ -441,7 +452,13 @@ static void test_play(void **state)
     text_expect(out, "Now 128 elements of K move.\n");
     text_expect(out, "Yes. Eight queries meet eight keys.\n");
     text_expect(out, "Now you know: Every tile of queries sends for all of K again.\n");
-    text_expect(out, "Next: flashlab lesson play 41 (A sick run)\n");
+    /* The commands find the lessons again. */
+    snprintf(command, sizeof command, "See it move: flashlab view --lesson 40 --lessons %s\n",
+             program_path("fine"));
+    text_expect(out, command);
+    snprintf(command, sizeof command, "Next: flashlab lesson play 41 --lessons %s (A sick run)\n",
+             program_path("fine"));
+    text_expect(out, command);
     /* A pipe leaves no progress behind. */
     assert_int_equal(lesson_progress_path(path, sizeof path, NULL), FA_OK);
     assert_int_not_equal(access(path, F_OK), 0);
@@ -481,6 +498,22 @@ static void test_seeds(void **state)
 /* ---- export
  * ------------------------------------------------------------------------------------------- */
 
+#ifdef FLASHLAB_HAVE_CANVAS
+/* The picture's file holds the words of its command. */
+static void expect_caption(const char *name, const char *words)
+{
+    size_t n, length = strlen(words);
+    char *file = program_read_file(program_path(name), &n);
+    bool found = false;
+    assert_non_null(file);
+    for (size_t i = 0; i + length <= n && !found; i++)
+        found = memcmp(file + i, words, length) == 0;
+    free(file);
+    if (!found)
+        fail_msg("%s is not in %s", words, name);
+}
+#endif
+
 static void test_export(void **state)
 {
     (void)state;
@@ -495,6 +528,11 @@ static void test_export(void **state)
                                         "Eight queries meet", "again",     "elements of K move"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         expect_none(handout, given[i]);
+    /* The seed's numbers are of its own run, which no number of a step opens. */
+    text_expect(handout, "Make the tiles taller. (`flashlab view --algorithm flash2 --n 48 ");
+    text_expect(handout, " --seed 4`)\n");
+    expect_none(handout, "--lesson");
+    text_expect(handout, "## One question from an earlier lesson\n");
     text_expect(answers, "## `most`: K and V\n");
     text_expect(answers, "- Q alone: Q comes once.\n");
     expect_none(answers, "They come again.");
@@ -505,6 +543,12 @@ static void test_export(void **state)
     char *picture = read_text("hand/out/step-2.png");
     assert_memory_equal(picture + 1, "PNG", 3);
     free(picture);
+    expect_caption("hand/out/step-3.png", "flashlab view --algorithm=flash2 --n=48 ");
+    expect_run("fine", "lesson export 40 --out @own", 0, "handout.md", "");
+    expect_caption("own/step-3.png", "flashlab view --lesson 40 --step 3 --lessons ");
+    handout = read_text("own/handout.md");
+    text_expect(handout, "Make the tiles taller. (`flashlab view --lesson 40 --step 3 --lessons /");
+    free(handout);
     char *again = read_text("hand/out/handout.md");
     text_expect(again, "](step-2.png)\n");
     free(again);

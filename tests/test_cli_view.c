@@ -157,6 +157,7 @@ static void test_no_display(void **unused)
     assert_int_equal(run.status, 3);
     assert_int_equal(text_count_lines(run.err), 1);
     assert_non_null(strstr(run.err, DRAWS ? "no display" : "no SDL2"));
+    assert_non_null(strstr(run.err, "flashlab tour and flashlab lesson play"));
     program_run_free(&run);
 }
 
@@ -181,6 +182,8 @@ static void test_refusals(void **unused)
         {"view --compare --theme=light --describe", "--compare: --theme=light: expected options"},
         {"view --trace @missing.trace --describe", "missing.trace"},
         {"view --record @x.avi", ".gif"},
+        {"view --screenshot @x.jpg", "x.jpg: expected a picture's ending: .png"},
+        {"view --screenshot @png", "png: expected a picture's ending: .png"},
         {"view --screenshot @no/such/x.png", "--screenshot: "},
         {"view --n 1M --d 64 --describe", "events"},
     };

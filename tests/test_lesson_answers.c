@@ -149,6 +149,65 @@ static void test_fill(void **state)
 
 /* ---- questions ---- */
 
+static void test_quantities(void **state)
+{
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {
+        {1, "trips", "1 trip"},
+        {2, "trips", "2 trips"},
+        {0, "bytes", "0 bytes"},
+        {1, NULL, "1"},
+        {12, "%", "12%"},
+        {1, "MiB", "1 MiB"},
+        {1, "billion bytes", "1 billion bytes"},
+        {36992, "elements", "36\u202f992 elements"},
+    };
+    char text[64];
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_string_equal(
+            lesson_quantity_text(cases[c].value, cases[c].unit, text, sizeof text), cases[c].text);
+}
+
+/* On a learner's run wrong choices may meet others: they go, and what is left is asked. */
+static void test_questions_fit_other_runs(void **state)
+{
+    const struct lesson lesson = {.file = "x.md"};
+    struct lesson_question question = {
+        .id = "keys", .line = 7, .kind = LESSON_CHOICE, .expression = "n", .n_choices = 5,
+        .choice = {{.expression = "12", .feedback = "it meets the answer"},
+                   {.expression = "n", .right = true},
+                   {.expression = "d"},
+                   {.expression = "4", .feedback = "it meets the choice before"},
+                   {.expression = "n + 1"}}};
+    struct lesson_question asked = {.n_choices = 77};
+    struct lesson_answers answers;
+    struct fa_error error;
+    (void)state;
+    assert_int_equal(lesson_answers_of(&lesson, &question, "", &fake, &answers, &error),
+                     FA_BAD_FILE);
+    assert_int_equal(lesson_question_fit(&lesson, &question, "", &fake, &asked, &answers, &error),
+                     FA_OK);
+    assert_int_equal(asked.n_choices, 3);
+    assert_true(asked.choice[0].right && answers.choice[0] == 12 && answers.right == 12);
+    assert_string_equal(asked.choice[1].expression, "d");
+    assert_true(answers.choice[1] == 4 && answers.choice[2] == 13);
+    /* Nothing says which is right, and none is; or the answer cannot be computed. */
+    static const char *const expressions[] = {"n / 5", "1 / 0"};
+    question.choice[1].right = false;
+    for (size_t e = 0; e < sizeof expressions / sizeof *expressions; e++) {
+        question.expression = expressions[e];
+        asked.n_choices = 77;
+        assert_int_equal(
+            lesson_question_fit(&lesson, &question, "", &fake, &asked, &answers, &error),
+            FA_UNSUPPORTED);
+        assert_null(strstr(error.text, "x.md"));
+        assert_int_equal(asked.n_choices, 77);
+    }
+}
+
 static struct lesson *example(void)
 {
     char *text = lesson_case_example();
@@ -370,6 +429,8 @@ int main(void)
         cmocka_unit_test(test_words_join),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_questions_fit_other_runs),
         cmocka_unit_test(test_readme_answers),
         cmocka_unit_test(test_grades),
         cmocka_unit_test(test_what_is_no_answer),

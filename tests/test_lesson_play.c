@@ -213,11 +213,16 @@ static void test_a_lesson_is_played(void **unused)
     type("--heads 4\n");
     expect("  Only what may be changed, as --n 32.\n");
     expect("Enter to go on: ");
+    /* What does not fit is told without the author's file and line. */
     type("--tiles 16x4\n");
-    expect("  Now 64 elements of K move, where it was 256.\n");
+    expect("expected one that fits (it needs");
+    expect("Enter to go on: ");
+    assert_false(was_printed("40-trips.md:"));
+    type("--tiles 2x4\n");
+    expect("  Now 512 elements of K move, where it was 256.\n");
     expect("Enter to go on: ");
     type("\n");
-    expect("And one of two lessons before:\n? How many scores has one head here?");
+    expect("One question from an earlier lesson:\n? How many scores has one head here?");
     expect(prompt);
     type("64\n");
     expect("  Yes. Each of 8 queries meets each of 8 keys.\n");

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/lesson_player.h"
@@ -31,6 +32,32 @@ static void test_a_changed_run_has_other_answers(void **unused)
     assert_false(p.view->changed);
     assert_int_equal(p.view->phase, VIEW_LESSON_PREDICT);
     assert_true(fabs(p.view->answers.right - 4) <= 1e-9);
+    lesson_player_close(&p);
+}
+
+/* A learner's run may leave no right choice: the window says so without the author's file and line,
+ * and offers the lesson's run. */
+static void test_a_question_that_the_run_has_no_answer_to(void **unused)
+{
+    static char text[8192];
+    const char *const texts[] = {text, NULL};
+    const char *from = strstr(lesson_player_shelf[0], "  - expression: moved(K) + moved(V)\n");
+    struct lesson_player p;
+    (void)unused;
+    assert_non_null(from);
+    snprintf(text, sizeof text, "%.*s  - expression: 512\n%s", (int)(from - lesson_player_shelf[0]),
+             lesson_player_shelf[0], strchr(from, '\n') + 1);
+    lesson_player_open(&p, texts, 1280, 720, false);
+    lesson_player_go(&p, 40, 1);
+    assert_non_null(p.view->question);
+    assert_string_equal(p.view->trouble, "");
+    lesson_player_change(&p, "n", "32");
+    assert_null(p.view->question);
+    assert_non_null(strstr(p.view->trouble, "the question cannot be asked"));
+    assert_null(strstr(p.view->trouble, ".md"));
+    lesson_player_click(&p, VIEW_LESSON_RETURN, 0);
+    assert_non_null(p.view->question);
+    assert_string_equal(p.view->trouble, "");
     lesson_player_close(&p);
 }
 
@@ -308,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_changed_run_has_other_answers),
+        cmocka_unit_test(test_a_question_that_the_run_has_no_answer_to),
         cmocka_unit_test(test_going_on_brings_the_lessons_run_back),
         cmocka_unit_test(test_break_it_by_the_button),
         cmocka_unit_test(test_break_it_by_a_chip),

@@ -162,6 +162,11 @@ static void words_of_the_small_run(void **state)
               "bytes on "
               "chip.");
     view_run_close(run);
+    run = view_case_open(&(struct view_case){.n = 4, .d = 4, .br = 4, .bc = 4});
+    expect_at(run, view_run_length(run),
+              "Done: 192 bytes read and 80 written for 1 score tile; never more than 352 bytes on "
+              "chip.");
+    view_run_close(run);
 }
 
 /* In a window of its own the largest score tells which row rose: the words' numbers are the run's.

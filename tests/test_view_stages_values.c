@@ -246,6 +246,31 @@ static void test_mask(void **state)
     fa_block_mask_free(&blocks);
 }
 
+/* Where a cell stands for several tiles it has the legend's colours too. */
+static void test_many_mask_tiles(void **state)
+{
+    (void)state;
+    const struct view_case many = {.n = 600, .d = 2, .br = 8, .bc = 8, .sram = 1 << 16};
+    struct view_run *run = view_case_open(&many);
+    for (int visited = 0; visited < 2; visited++) {
+        struct view_frame frame = view_case_frame(run, NULL, 800, 600, 0);
+        frame.at[0].landed = visited ? view_run_length(run) : 0;
+        stage_case_draw(view_stage_mask, &frame);
+        struct view_color legend =
+            view_mix(frame.theme->panel, view_tensor_look(frame.theme, FA_S).fill,
+                     visited ? 0.7 : 0.35);
+        const struct view_item *image = NULL;
+        for (size_t n = 0; n < stage_list.n_items; n++)
+            if (stage_list.items[n].kind == VIEW_IMAGE)
+                image = &stage_list.items[n];
+        assert_non_null(image);
+        assert_true(image->columns < 75);
+        for (int c = 0; c < image->columns * image->rows; c++)
+            assert_memory_equal(&image->cells[c], &legend, sizeof legend);
+    }
+    view_run_close(run);
+}
+
 /* ---- error by tile --------------------------------------------------------------------------- */
 
 static void test_errors(void **state)
@@ -297,6 +322,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_turns_are_framed, stage_case_set_up,
                                         stage_case_tear_down),
         cmocka_unit_test_setup_teardown(test_mask, stage_case_set_up, stage_case_tear_down),
+        cmocka_unit_test_setup_teardown(test_many_mask_tiles, stage_case_set_up,
+                                        stage_case_tear_down),
         cmocka_unit_test_setup_teardown(test_errors, stage_case_set_up, stage_case_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

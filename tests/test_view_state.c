@@ -182,6 +182,33 @@ static uint64_t length_of(const struct fixture *fixture)
     return view_run_length(fixture->frame->run[0]);
 }
 
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+/* In a window with room for two panels, they are never the same one. */
+static void expect_panels(struct fixture *f, enum view_panel first, enum view_panel second)
+{
+    assert_int_equal(f->frame->panel, first);
+    assert_int_equal(view_second_panel(f->frame), second);
+}
+
+static void test_two_panels_differ(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_with(&f, true);
+    expect_panels(&f, VIEW_PANEL_TRAFFIC, VIEW_PANEL_CODE);
+    view_state_do(f.state, VIEW_PANEL, VIEW_SECOND_PANEL + VIEW_PANEL_CHECK);
+    expect_panels(&f, VIEW_PANEL_TRAFFIC, VIEW_PANEL_CHECK);
+    /* A panel that the other one shows changes places with it. */
+    view_state_do(f.state, VIEW_PANEL, VIEW_PANEL_CHECK);
+    expect_panels(&f, VIEW_PANEL_CHECK, VIEW_PANEL_TRAFFIC);
+    view_state_do(f.state, VIEW_PANEL, VIEW_SECOND_PANEL + VIEW_PANEL_CHECK);
+    expect_panels(&f, VIEW_PANEL_TRAFFIC, VIEW_PANEL_CHECK);
+    f.frame->panel = f.frame->second_panel = VIEW_PANEL_CODE;
+    expect_panels(&f, VIEW_PANEL_CODE, VIEW_PANEL_TRAFFIC);
+    close_it(&f);
+}
+
 /* ---- time and keys --------------------------------------------------------------------------- */
 
 static void test_space_plays_to_the_end(void **unused)
@@ -631,6 +658,33 @@ static void test_a_chip_runs_again(void **unused)
     close_it(&f);
 }
 
+/* An open menu has the keys: the run behind it stays where it is. */
+static void test_a_menu_is_chosen_from_by_keys(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_one(&f);
+    view_state_seek(f.state, (struct view_position){47, 0});
+    click_hit(&f, VIEW_CHIP, 0);
+    press_key(&f, VIEW_KEY_ESCAPE, false, false);
+    assert_int_equal(f.frame->open_chip, -1);
+    click_hit(&f, VIEW_CHIP, 0);
+    press_key(&f, VIEW_KEY_ENTER, false, false); /* nothing was chosen */
+    assert_true(f.frame->open_chip == -1 && f.log.runs == 0);
+    click_hit(&f, VIEW_CHIP, 0);
+    type(&f, "t ");
+    assert_ptr_equal(f.frame->theme, &view_dark);
+    press_key(&f, VIEW_KEY_DOWN, false, false);
+    press_key(&f, VIEW_KEY_UP, false, false);
+    press_key(&f, VIEW_KEY_RIGHT, false, false);
+    assert_true(f.frame->open_chip == 0 && landed(&f) == 47 && !f.frame->playing);
+    press_key(&f, VIEW_KEY_ENTER, false, false);
+    assert_int_equal(f.log.runs, 1);
+    assert_int_equal(f.frame->open_chip, -1);
+    assert_string_equal(view_run_header(f.frame->run[0])->algorithm->name, "flash1");
+    close_it(&f);
+}
+
 static void test_letters_go_to_the_field(void **unused)
 {
     struct fixture f;
@@ -810,6 +864,7 @@ static void test_the_plot_counts_while_shown(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_panels_differ),
         cmocka_unit_test(test_space_plays_to_the_end),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_a_second_press_lands_the_event),
@@ -829,6 +884,7 @@ int main(void)
         cmocka_unit_test(test_tab_visits_every_control),
         cmocka_unit_test(test_wheel),
         cmocka_unit_test(test_a_chip_runs_again),
+        cmocka_unit_test(test_a_menu_is_chosen_from_by_keys),
         cmocka_unit_test(test_letters_go_to_the_field),
         cmocka_unit_test(test_a_failed_run_keeps_the_old_one),
         cmocka_unit_test(test_escape_stops_a_run),

@@ -224,12 +224,14 @@ static void origin(const struct subject *s)
     struct view_tile_past past = view_run_past(run, s->cell.id, s->moment->head, s->cell.row / rows,
                                                s->cell.column / columns, s->moment->at.landed);
     if (past.stores_in_all == 0) {
-        say(s->card, "given; read %" PRIu32 " of %" PRIu32 " times", past.loads, past.loads_in_all);
+        say(s->card, "given; read %" PRIu32 " of %" PRIu32 " time%s", past.loads, past.loads_in_all,
+            past.loads_in_all == 1 ? "" : "s");
         return;
     }
     if (past.stores == 0)
         return;
-    say(s->card, "stored %" PRIu32 " of %" PRIu32 " times", past.stores, past.stores_in_all);
+    say(s->card, "stored %" PRIu32 " of %" PRIu32 " time%s", past.stores, past.stores_in_all,
+        past.stores_in_all == 1 ? "" : "s");
     if (past.last != UINT64_MAX && view_run_event(run, past.last)->kind == SIM_STORE)
         say(s->card, "written by event %" PRIu64, past.last);
 }

@@ -51,7 +51,8 @@ static bool can_be_checked(const struct view_run *run)
 }
 
 static struct view_error_row make_row(const char *name, enum fa_tensor_id id,
-                                      const struct fa_comparison *comparison, double budget)
+                                      const struct fa_comparison *comparison, double budget,
+                                      const struct sim_check_part *part)
 {
     return (struct view_error_row){
         .name = name,
@@ -64,7 +65,7 @@ static struct view_error_row make_row(const char *name, enum fa_tensor_id id,
         .column = -1,
         .ours = NAN,
         .truth = NAN,
-        .passed = fa_comparison_within(comparison, budget),
+        .passed = fa_comparison_within(comparison, budget) && part->wrong == 0,
     };
 }
 
@@ -107,7 +108,7 @@ static void check_forward(const struct view_run *run, struct view_errors *errors
                           sim_error_factor(&run->result), 1, NULL, &check, NULL) != FA_OK)
         return;
     struct view_error_row *row = &errors->rows[errors->n++];
-    *row = make_row("O", FA_O, &check.o, check.o_budget);
+    *row = make_row("O", FA_O, &check.o, check.o_budget, &check.o_part);
     row->head = check.worst_head;
     row->row = check.worst_row;
     row->column = check.worst_column;
@@ -115,7 +116,7 @@ static void check_forward(const struct view_run *run, struct view_errors *errors
     if (!e->lse || !e->lse->data)
         return;
     row = &errors->rows[errors->n++];
-    *row = make_row("LSE", FA_LSE, &check.lse, check.lse_budget);
+    *row = make_row("LSE", FA_LSE, &check.lse, check.lse_budget, &check.lse_part);
     place_worst(row, check.lse.worst, check.sampled ? SIM_CHECK_SAMPLED_ROWS : p->nq, 1);
     if (check.sampled && row->head >= 0) {
         int64_t sample[SIM_CHECK_SAMPLED_ROWS];
@@ -160,13 +161,14 @@ static void check_backward(const struct view_run *run, struct view_errors *error
         const struct fa_tensor *tensor;
         const struct fa_comparison *comparison;
         double budget;
-    } gradients[] = {{"dQ", FA_DQ, e->dq, &check.dq, check.dq_budget},
-                     {"dK", FA_DK, e->dk, &check.dk, check.dk_budget},
-                     {"dV", FA_DV, e->dv, &check.dv, check.dv_budget}};
+        const struct sim_check_part *part;
+    } gradients[] = {{"dQ", FA_DQ, e->dq, &check.dq, check.dq_budget, &check.dq_part},
+                     {"dK", FA_DK, e->dk, &check.dk, check.dk_budget, &check.dk_part},
+                     {"dV", FA_DV, e->dv, &check.dv, check.dv_budget, &check.dv_part}};
     for (int n = 0; n < 3; n++) {
         struct view_error_row *row = &errors->rows[errors->n++];
         *row = make_row(gradients[n].name, gradients[n].id, gradients[n].comparison,
-                        gradients[n].budget);
+                        gradients[n].budget, gradients[n].part);
         place_worst(row, gradients[n].comparison->worst, gradients[n].tensor->shape[2],
                     gradients[n].tensor->shape[3]);
         fill_backward(e, gradients[n].tensor, row);

@@ -16,6 +16,13 @@ int view_panel_at(const struct view_frame *frame, int place)
     return place >= 0 && place < n ? others[place] : -1;
 }
 
+enum view_panel view_second_panel(const struct view_frame *frame)
+{
+    if (frame->second_panel != frame->panel)
+        return frame->second_panel;
+    return frame->panel == VIEW_PANEL_CODE ? VIEW_PANEL_TRAFFIC : VIEW_PANEL_CODE;
+}
+
 /* From the top bit down: on 1, which 1, chip 1, id 6, row 24, column 24. */
 int64_t view_cell_pack(struct view_cell cell)
 {

@@ -48,6 +48,9 @@ enum view_panel {
  * while a lesson is open. */
 int view_panel_at(const struct view_frame *frame, int place);
 
+/* The panel that is drawn second where there is room for two: never the first once more. */
+enum view_panel view_second_panel(const struct view_frame *frame);
+
 enum { VIEW_SECOND_PANEL = 16 }; /* added to the value of VIEW_PANEL by the second panel's tabs */
 
 extern const char *const view_stage_names[VIEW_STAGES]; /* "Cross", "One row", ... */

@@ -273,10 +273,11 @@ static void heading(struct view_flow *flow, const struct view_tally tally[2])
     }
     type.size = VIEW_SIZE_CONTROL;
     if (runs == 1)
-        snprintf(text, sizeof text, "%s of %s tiles visited. Outlines: the whole run.", now[0],
-                 end[0]);
+        snprintf(text, sizeof text, "%s of %s tile%s visited. Outlines: the whole run.",
+                 now[0], end[0], tally[0].end.tiles_visited == 1 ? "" : "s");
     else if (strcmp(now[0], now[1]) == 0 && strcmp(end[0], end[1]) == 0)
-        snprintf(text, sizeof text, "Both have visited %s of %s tiles.", now[0], end[0]);
+        snprintf(text, sizeof text, "Both have visited %s of %s tile%s.", now[0], end[0],
+                 tally[0].end.tiles_visited == 1 ? "" : "s");
     else
         snprintf(text, sizeof text, "Tiles visited: A %s of %s, B %s of %s.", now[0], end[0],
                  now[1], end[1]);

@@ -26,6 +26,7 @@ struct view_player {
     struct view_option options[VIEW_MOST_OPTIONS];     /* their chips, to see what was changed */
     int n_options;
     char words[LESSON_WORDS];                          /* of the run on screen */
+    struct lesson_question asked;                      /* the step's, as that run can be asked it */
     char title[96];
     char prose[LESSON_BLOCKS][VIEW_LESSON_TEXT];
 

@@ -112,7 +112,11 @@ void view_player_check(struct view_state *state)
     answer_text(view, answer);
     if (lesson_grade_answer(view->lesson, view->question, view_player_question_words(player),
                             &player->host.runner, answer, &view->grade, &error) != FA_OK) {
-        snprintf(view->refused, sizeof view->refused, "%.159s", error.text);
+        /* Other errors name the file, which is the author's. */
+        snprintf(view->refused, sizeof view->refused, "%.159s",
+                 error.status == FA_BAD_ARGUMENT
+                     ? error.text
+                     : "What this answer means cannot be told of this run.");
         return;
     }
     view->refused[0] = '\0';

@@ -41,15 +41,6 @@ const char *view_player_question_words(const struct view_player *player)
     return view->step >= view->lesson->n_steps ? view->lesson->recall_scenario : player->words;
 }
 
-/* "36 992 elements" */
-static void with_unit(const struct lesson_question *question, double value, char *out, size_t size)
-{
-    char number[LESSON_NUMBER_TEXT];
-    const char *unit = question->unit ? question->unit : "";
-    lesson_number_text(value, number);
-    snprintf(out, size, "%s%s%s", number, unit[0] && strcmp(unit, "%") != 0 ? " " : "", unit);
-}
-
 static void fill_choices(struct view_player *player, const struct lesson_question *question,
                          const char *words)
 {
@@ -59,8 +50,8 @@ static void fill_choices(struct view_player *player, const struct lesson_questio
             view_player_fill(player, question->choice[c].label, words, view->choice_text[c],
                              sizeof view->choice_text[c]);
         else
-            with_unit(question, view->answers.choice[c], view->choice_text[c],
-                      sizeof view->choice_text[c]);
+            lesson_quantity_text(view->answers.choice[c], question->unit, view->choice_text[c],
+                                 sizeof view->choice_text[c]);
     }
 }
 
@@ -74,12 +65,12 @@ static void fill_question(struct view_player *player, const struct lesson_questi
     view->ask[0] = '\0';
     if (!question)
         return;
-    if (lesson_answers_of(view->lesson, question, words, &player->host.runner, &view->answers,
-                          &error) != FA_OK) {
+    if (lesson_question_fit(view->lesson, question, words, &player->host.runner, &player->asked,
+                            &view->answers, &error) != FA_OK) {
         snprintf(view->trouble, sizeof view->trouble, "%.600s", error.text);
         return;
     }
-    view->question = question;
+    view->question = question = &player->asked;
     view_player_fill(player, question->text, words, view->ask, sizeof view->ask);
     if (question->kind == LESSON_CHOICE)
         fill_choices(player, question, words);
@@ -129,11 +120,13 @@ void view_player_say_answer(struct view_player *player)
     if (question->kind == LESSON_CHOICE && view->choice >= 0)
         snprintf(view->given_text, sizeof view->given_text, "%s", view->choice_text[view->choice]);
     else if (!isnan(view->grade.given))
-        with_unit(question, view->grade.given, view->given_text, sizeof view->given_text);
+        lesson_quantity_text(view->grade.given, question->unit, view->given_text,
+                             sizeof view->given_text);
     if (question->kind == LESSON_CHOICE && right >= 0)
         snprintf(view->right_text, sizeof view->right_text, "%s", view->choice_text[right]);
     else
-        with_unit(question, view->answers.right, view->right_text, sizeof view->right_text);
+        lesson_quantity_text(view->answers.right, question->unit, view->right_text,
+                             sizeof view->right_text);
     view_player_fill(player, question->why, view_player_question_words(player), view->why,
                      sizeof view->why);
 }

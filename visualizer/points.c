@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "simulator/trace_ops.h"
 #include "visualizer/cross.h"
 #include "visualizer/lesson_view.h"
 #include "visualizer/track_parts.h"
@@ -165,6 +166,31 @@ static bool point_box(const struct view_scene *scene, int which, const char *nam
 bool view_point_box(const struct view_scene *scene, const char *name, struct view_box *box)
 {
     return point_box(scene, 0, name, box) || point_box(scene, 1, name, box);
+}
+
+bool view_point_there(const struct view_run *run, const char *name)
+{
+    const struct fa_problem *p = &view_run_header(run)->problem;
+    bool of_row = strncmp(name, "row ", 4) == 0, of_column = strncmp(name, "column ", 7) == 0;
+    enum fa_tensor_id id;
+    int64_t rows, columns, across = 0;
+    char *end;
+    if (of_row || of_column)
+        return strtoll(strchr(name, ' ') + 1, NULL, 10) < (of_row ? p->nq : p->nk);
+    const char *bracket = strchr(name, '[');
+    if (!bracket)
+        return true; /* a part of the window */
+    if (!tensor_named(name, (size_t)(bracket - name), &id))
+        return false;
+    int64_t down = strtoll(bracket + 1, &end, 10);
+    if (*end == ',')
+        across = strtoll(end + 1, NULL, 10);
+    view_run_shape(run, id, &rows, &columns);
+    if (rows == 0 && view_slot_of(run, id) == FA_TENSORS)
+        return false; /* neither in HBM nor on chip */
+    bool score = sim_is_score_tile(id);
+    return down < (sim_is_key_side(id) ? view_run_tc(run) : view_run_tr(run)) &&
+           across < (score ? view_run_tc(run) : 1);
 }
 
 /* With a line of the ground inside it, so that it shows on any colour; within the frame where the

@@ -85,7 +85,7 @@ void view_scene(struct view_draw *draw, const struct view_frame *frame)
         if (layout->panel.w > 0)
             view_scene_panel(draw, &scene, layout->panel, frame->panel, false);
         if (layout->second_panel.w > 0)
-            view_scene_panel(draw, &scene, layout->second_panel, frame->second_panel, true);
+            view_scene_panel(draw, &scene, layout->second_panel, view_second_panel(frame), true);
         view_scene_points(draw, &scene);
     } else {
         view_scene_message(draw, &scene);

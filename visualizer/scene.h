@@ -98,6 +98,9 @@ float view_contents_scroll(const struct view_draw *draw, const struct view_scene
 void view_scene_points(struct view_draw *draw, const struct view_scene *scene);
 bool view_point_box(const struct view_scene *scene, const char *name, struct view_box *box);
 
+/* Whether the run has what a step would point to: the tile, the row or the column. points.c */
+bool view_point_there(const struct view_run *run, const char *name);
+
 /* ---- panels: each draws into `box`, below the tabs that view_scene_panel draws --------------- */
 
 void view_scene_panel(struct view_draw *draw, const struct view_scene *scene, struct view_box box,

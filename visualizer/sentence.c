@@ -191,8 +191,9 @@ static void say_end(struct view_words *words)
     view_words_say(words, "Done: %s bytes read and %s written",
                    view_count_text(sim_counters_read_all(&end.counters, problem).bytes, read),
                    view_count_text(sim_counters_write_all(&end.counters, problem).bytes, written));
-    view_words_say(words, " for %s score tiles",
-                   view_count_text(end.counters.tiles_visited, tiles));
+    view_words_say(words, " for %s score tile%s",
+                   view_count_text(end.counters.tiles_visited, tiles),
+                   end.counters.tiles_visited == 1 ? "" : "s");
     if (end.counters.tiles_skipped)
         view_words_say(words, ", %s skipped", view_count_text(end.counters.tiles_skipped, tiles));
     view_words_say(words, "; never more than %s bytes on chip",

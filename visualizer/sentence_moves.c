@@ -236,8 +236,9 @@ static void say_middle(struct view_words *words, const struct view_tile_past *pa
     if (saved)
         view_words_say(words, ", kept for the backward pass.");
     else if (id == FA_DELTA && tracked)
-        view_words_say(words, "%s It will be read back %" PRIu32 " times.",
-                       count == 1 ? "." : ", one a row.", past->loads_in_all);
+        view_words_say(words, "%s It will be read back %" PRIu32 " time%s.",
+                       count == 1 ? "." : ", one a row.", past->loads_in_all,
+                       past->loads_in_all == 1 ? "" : "s");
     else
         view_words_say(words, ". %s", use_of(id, view_run_backward(words->run)));
 }

@@ -258,8 +258,8 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
     bool backward = view_run_backward(moment->run);
     snprintf(note, sizeof note,
              backward ? "dQ, dK and dV at the end, head 0: %" PRId64 " of %" PRId64
-                      : "O against the softmax so far, head 0: %" PRId64 " of %" PRId64 " tiles",
-             found.done, found.all);
+                      : "O against the softmax so far, head 0: %" PRId64 " of %" PRId64 " tile%s",
+             found.done, found.all, found.all == 1 ? "" : "s");
     struct view_box box = view_stage_open(draw, plate, title, note,
                                           worst_text(&found, plate.w < 480, right, sizeof right));
     enum fa_dtype dtype = view_run_header(moment->run)->problem.dtype;

@@ -135,33 +135,34 @@ static struct view_color shade(const struct view_theme *theme, double share)
     return view_mix(theme->panel, view_tensor_look(theme, FA_S).fill, share);
 }
 
-/* Of the tiles under a drawn cell: how strong it is, bg where none is live. */
+/* How strong a live tile is: to visit, visited, or looked at right now. */
+static struct view_color score_color(const struct view_theme *theme, enum view_score score)
+{
+    return shade(theme, score == VIEW_SCORE_NOW ? 1 : score == VIEW_SCORE_DONE ? 0.7 : 0.35);
+}
+
+/* Of the tiles under a drawn cell: as the furthest of them is, bg where none is live. */
 static struct view_color cell_color(const struct view_theme *theme, const struct view_scene *scene,
                                     int which, const struct tiles *tiles,
                                     const struct view_stage_grid *grid, int64_t row, int64_t column)
 {
     const struct view_moment *moment = &scene->moment[which];
     int64_t i_end = (row + 1) * grid->each, j_end = (column + 1) * grid->each;
-    int64_t live = 0, all = 0;
+    enum view_score furthest = VIEW_SCORE_AHEAD;
+    bool live = false;
     for (int64_t i = row * grid->each; i < i_end && i < tiles->rows; i++) {
         struct fa_span span = fa_visible_key_tiles(&tiles->run, i);
         for (int64_t j = column * grid->each; j < j_end && j < tiles->columns; j++) {
-            all++;
-            live += j >= span.first && j < span.end && painted(tiles, i, j);
+            if (j < span.first || j >= span.end || !painted(tiles, i, j))
+                continue;
+            enum view_score score = view_run_score(moment->run, moment->head, i, j,
+                                                   moment->at.landed, NULL, NULL);
+            live = true;
+            if (score == VIEW_SCORE_NOW || (score == VIEW_SCORE_DONE && furthest != VIEW_SCORE_NOW))
+                furthest = score;
         }
     }
-    if (live == 0)
-        return theme->bg;
-    if (grid->each > 1)
-        return shade(theme, 0.15 + 0.7 * (double)live / (double)all);
-    switch (view_run_score(moment->run, moment->head, row, column, moment->at.landed, NULL, NULL)) {
-    case VIEW_SCORE_NOW:
-        return shade(theme, 1);
-    case VIEW_SCORE_DONE:
-        return shade(theme, 0.7);
-    default:
-        return shade(theme, 0.35);
-    }
+    return live ? score_color(theme, furthest) : theme->bg;
 }
 
 /* A dead tile is crossed out by the block mask, bare where causal or window hide it; a cut one
@@ -266,9 +267,9 @@ static const char *live_text(const struct view_frame *frame, int64_t live, int64
     view_count_text((uint64_t)live, a);
     view_count_text((uint64_t)all, b);
     if (frame->covered)
-        snprintf(text, size, "? of %s tiles live", b);
+        snprintf(text, size, "? of %s tile%s live", b, all == 1 ? "" : "s");
     else
-        snprintf(text, size, "%s of %s tiles live, s = %.1f %%", a, b,
+        snprintf(text, size, "%s of %s tile%s live, s = %.1f %%", a, b, all == 1 ? "" : "s",
                  all ? 100.0 * (double)live / (double)all : 0.0);
     return text;
 }
@@ -290,8 +291,9 @@ static const char *counted_text(const struct view_scene *scene, int which, char 
     if (scene->frame->covered)
         snprintf(text, size, "This run: ?");
     else
-        snprintf(text, size, "This run visited %s tiles, skipped %s and moved %s%s.",
+        snprintf(text, size, "This run visited %s tile%s, skipped %s and moved %s%s.",
                  view_count_text(end.counters.tiles_visited, visited),
+                 end.counters.tiles_visited == 1 ? "" : "s",
                  view_count_text(end.counters.tiles_skipped, skipped), moved,
                  scene->frame->bytes ? "" : " elements");
     return text;

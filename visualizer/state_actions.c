@@ -125,11 +125,16 @@ static void choose_panel(struct view_state *state, int64_t panel)
         frame->panel_open = false;
         return;
     }
-    /* 16 and up: the second panel's tabs. */
+    /* 16 and up: the second panel's tabs. What the other panel shows changes places with it. */
+    enum view_panel first = frame->panel, second = view_second_panel(frame);
     if (panel >= VIEW_SECOND_PANEL)
         frame->second_panel = (enum view_panel)(panel - VIEW_SECOND_PANEL);
     else
         frame->panel = (enum view_panel)panel;
+    if (frame->panel == frame->second_panel && panel >= VIEW_SECOND_PANEL)
+        frame->panel = second;
+    else if (frame->panel == frame->second_panel)
+        frame->second_panel = first;
     frame->panel_open = true;
     frame->scroll = 0;
 }

@@ -337,6 +337,62 @@ static bool enter(struct view_state *state)
     return true;
 }
 
+/* The focus goes to the next value of the open menu; from elsewhere, from the value that it has. */
+static void move_in_menu(struct view_state *state, int direction)
+{
+    struct view_frame *frame = &state->frame;
+    const struct view_option *option = &frame->options[frame->open_chip];
+    const struct view_draw *draw = view_state_draw(state);
+    int first = -1, n = 0, at = 0, stop = 0;
+    while (option->choices[n] && strcmp(option->choices[n], option->value) != 0)
+        n++;
+    at = option->choices[n] ? n : 0;
+    n = 0;
+    for (size_t i = 0; i < draw->n_hits; i++) {
+        if (draw->hits[i].action == VIEW_CHIP_VALUE && draw->hits[i].label) {
+            first = first < 0 ? stop : first;
+            at = stop == frame->focus ? n : at;
+            n++;
+        }
+        stop += draw->hits[i].label != NULL;
+    }
+    if (n > 0)
+        frame->focus = first + (at + direction + n) % n;
+}
+
+/* A key while a chip's menu is open: nothing behind it is moved or answered. */
+static bool menu_key(struct view_state *state, const struct view_input *input)
+{
+    const struct view_hit *hit;
+    switch (input->key) {
+    case VIEW_KEY_UP:
+    case VIEW_KEY_LEFT:
+        move_in_menu(state, -1);
+        break;
+    case VIEW_KEY_DOWN:
+    case VIEW_KEY_RIGHT:
+        move_in_menu(state, 1);
+        break;
+    case VIEW_KEY_ENTER:
+        hit = focused(state);
+        if (hit && !hit->off)
+            view_state_do(state, hit->action, hit->value);
+        else
+            view_state_close_all(state);
+        break;
+    case VIEW_KEY_ESCAPE:
+        view_state_close_all(state);
+        break;
+    case VIEW_KEY_TEXT:
+    case VIEW_KEY_SPACE:
+        break;
+    default:
+        return false;
+    }
+    state->dirty = true;
+    return true;
+}
+
 bool view_state_key(struct view_state *state, const struct view_input *input)
 {
     struct view_frame *frame = &state->frame;
@@ -348,6 +404,8 @@ bool view_state_key(struct view_state *state, const struct view_input *input)
         state->quits = true;
         return false;
     }
+    if (frame->open_chip >= 0 && !frame->help_open && menu_key(state, input))
+        return true;
     if (!frame->help_open && (tiles_key(state, input) || view_player_key(state, input))) {
         state->dirty = true;
         return true;

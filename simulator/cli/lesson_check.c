@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "simulator/cli/lesson_command.h"
-#include "visualizer/frame.h"
+#include "visualizer/scene.h"
 
 /* What was found, as text at once or as JSON at the end. */
 struct findings {
@@ -50,6 +50,22 @@ static void fill(const struct check *check, int line, const char *text, const ch
                 &error);
 }
 
+/* Where the expression decides, only a run says which choices are wrong. */
+static void check_feedback(const struct check *check, const struct lesson_question *question,
+                           const struct lesson_answers *answers)
+{
+    struct fa_error error;
+    for (int c = 0; c < question->n_choices && question->kind == LESSON_CHOICE; c++) {
+        if (question->choice[c].feedback || cli_lesson_is_right(question, answers, c))
+            continue;
+        fa_fail(&error, FA_BAD_FILE,
+                "%.300s:%d: question %s: choice %d has no feedback and is not the answer: expected "
+                "what that answer would mean",
+                check->lesson->file, question->line, question->id, c + 1);
+        is_fine(check, FA_BAD_FILE, &error);
+    }
+}
+
 static void check_question(const struct check *check, const struct lesson_question *question,
                            const char *words)
 {
@@ -68,6 +84,7 @@ static void check_question(const struct check *check, const struct lesson_questi
                 question->high);
         is_fine(check, FA_BAD_FILE, &error);
     }
+    check_feedback(check, question, &answers);
     fill(check, question->line, question->text, words);
     fill(check, question->line, question->why, words);
     for (int h = 0; h < question->n_hints; h++)
@@ -93,12 +110,32 @@ static void check_place(const struct check *check, const struct lesson_step *ste
 
 /* The run that one of the words is compared with. */
 static enum fa_status run_second(const struct check *check, const char *words, const char *compare,
-                                 struct fa_error *error)
+                                 struct view_run **run, struct fa_error *error)
 {
     char second[LESSON_WORDS];
-    struct view_run *run;
     enum fa_status status = lesson_words_join(words, compare, second, sizeof second, error);
-    return status == FA_OK ? cli_lesson_run(check->lessons->runner, second, &run, error) : status;
+    return status == FA_OK ? cli_lesson_run(check->lessons->runner, second, run, error) : status;
+}
+
+/* Which of the things that the step points to the run has, besides those found before. */
+static void find_points(const struct lesson_show *show, const struct view_run *run,
+                        bool found[LESSON_POINTS])
+{
+    for (int p = 0; p < show->n_points; p++)
+        found[p] = found[p] || view_point_there(run, show->point[p]);
+}
+
+static void check_points(const struct check *check, const struct lesson_step *step,
+                         const bool found[LESSON_POINTS])
+{
+    struct fa_error error;
+    for (int p = 0; p < step->show.n_points; p++) {
+        if (found[p])
+            continue;
+        fa_fail(&error, FA_BAD_FILE, "%.300s:%d: points %s: expected something that its run has",
+                check->lesson->file, step->line, step->show.point[p]);
+        is_fine(check, FA_BAD_FILE, &error);
+    }
 }
 
 /* The run of the card's key frame. */
@@ -111,7 +148,7 @@ static void check_card(const struct check *check)
         return;
     enum fa_status status = cli_lesson_run(check->lessons->runner, show->scenario, &run, &inner);
     if (status == FA_OK && show->compare)
-        status = run_second(check, show->scenario, show->compare, &inner);
+        status = run_second(check, show->scenario, show->compare, &run, &inner);
     if (status == FA_OK)
         return;
     fa_fail(&error, FA_BAD_FILE, "%.300s:%d: card_show: %s", check->lesson->file,
@@ -123,14 +160,21 @@ static void check_run(const struct check *check, const struct lesson_step *step,
 {
     struct view_run *run;
     struct fa_error inner, error;
+    bool found[LESSON_POINTS] = {false};
     enum fa_status status = cli_lesson_run(check->lessons->runner, words, &run, &inner);
     if (status == FA_OK) {
+        find_points(&step->show, run, found);
         check_place(check, step, run, "at", step->show.at);
         check_place(check, step, run, "play_to", step->show.play_to);
         check_place(check, step, run, "reveal", step->question ? step->question->reveal : NULL);
     }
-    if (status == FA_OK && step->show.compare)
-        status = run_second(check, words, step->show.compare, &inner);
+    if (status == FA_OK && step->show.compare) {
+        status = run_second(check, words, step->show.compare, &run, &inner);
+        if (status == FA_OK)
+            find_points(&step->show, run, found);
+    }
+    if (status == FA_OK)
+        check_points(check, step, found);
     if (status != FA_OK) {
         fa_fail(&error, FA_BAD_FILE, "%.300s:%d: its run: %s", check->lesson->file, step->line,
                 inner.text);
@@ -158,10 +202,38 @@ static void check_l2(const struct check *check, const struct lesson_step *step, 
     is_fine(check, FA_BAD_FILE, &error);
 }
 
+/* What may be changed are options of a run. */
+static void check_options(const struct check *check, const struct lesson_break *breaks)
+{
+    enum { MOST = 64 };
+    static const struct cli_group *const groups[] = {&cli_problem_group, &cli_sparse_group,
+                                                     &cli_machine_group, &cli_input_group};
+    const char *names[MOST];
+    struct fa_error error;
+    int n = 0;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (int o = 0; o < groups[g]->n_options && n < MOST; o++)
+            names[n++] = groups[g]->options[o].name;
+    for (int i = 0; i < breaks->n_options; i++) {
+        int k = 0;
+        while (k < n && strcmp(names[k], breaks->options[i]) != 0)
+            k++;
+        if (k < n)
+            continue;
+        const char *near = cli_nearest(breaks->options[i], names, n);
+        fa_fail(&error, FA_BAD_FILE,
+                "%.300s:%d: the option '%s' of a break: expected one of a run's%s%s%s",
+                check->lesson->file, breaks->line, breaks->options[i],
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        is_fine(check, FA_BAD_FILE, &error);
+    }
+}
+
 static void check_break(const struct check *check, const struct lesson_step *step)
 {
     char words[LESSON_WORDS];
     struct fa_error error;
+    check_options(check, step->breaks);
     if (is_fine(check,
                 cli_lesson_changed(check->lessons, check->lesson, step->show.scenario,
                                    step->breaks->run, words, &error),

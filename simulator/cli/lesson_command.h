@@ -91,6 +91,14 @@ enum fa_status cli_lesson_right(const struct cli_lessons *lessons, const struct 
                                 const struct lesson_answers *answers, const char *words,
                                 char out[CLI_LESSON_TEXT], struct fa_error *error);
 
+/* The command that shows a step (from 0) with the numbers that it has here: its own, or with a seed
+ * those of the run that the seed makes. Errors: those of cli_lesson_words. lesson_seed.c. */
+enum fa_status cli_lesson_see(const struct cli_lessons *lessons, const struct lesson *lesson,
+                              int step, char text[CLI_LESSON_TEXT], struct fa_error *error);
+
+/* Adds " --lessons DIR" to a command where the option was given. lesson_seed.c. */
+void cli_lesson_add_folder(const char *folder, char *text, size_t size);
+
 /* Columns of a terminal that the text takes. */
 int cli_lesson_columns(const char *text);
 

@@ -52,8 +52,8 @@ static enum fa_status draw_step(const struct handout *handout, int index, bool *
 {
     char path[4096];
     snprintf(path, sizeof path, "%.4000s/step-%d.png", handout->folder, index + 1);
-    enum fa_status status = cli_view_lesson_print(&handout->lessons->shelf, handout->lesson->number,
-                                                  index, handout->lessons->seed, path, error);
+    enum fa_status status = cli_view_lesson_print(handout->lessons, handout->lesson->number, index,
+                                                  path, error);
     *drawn = status == FA_OK;
     return status == FA_MISSING_PART ? FA_OK : status;
 }
@@ -85,8 +85,11 @@ static enum fa_status print_step(FILE *file, const struct handout *handout, int 
         status = cli_lesson_fill(handout->lessons, handout->lesson, step->breaks->line,
                                  step->breaks->text, words, text, error);
         if (status == FA_OK)
-            fprintf(file, "\n*Break it:* %s (`flashlab view --lesson %d --step %d`)\n", text,
-                    handout->lesson->number, index + 1);
+            fprintf(file, "\n*Break it:* %s", text);
+        if (status == FA_OK)
+            status = cli_lesson_see(handout->lessons, handout->lesson, index, text, error);
+        if (status == FA_OK)
+            fprintf(file, " (`%s`)\n", text);
     }
     return status;
 }
@@ -100,7 +103,7 @@ static enum fa_status print_handout(FILE *file, const struct handout *handout,
     for (int s = 0; s < handout->lesson->n_steps && status == FA_OK; s++)
         status = print_step(file, handout, s, error);
     if (status == FA_OK && handout->lesson->recall) {
-        fputs("\n## One of two lessons before\n", file);
+        fputs("\n## One question from an earlier lesson\n", file);
         status = print_question(file, handout, handout->lesson->recall,
                                 handout->lesson->recall_scenario, error);
     }

@@ -96,6 +96,16 @@ static enum fa_status check_ids(const struct grading *grading, const char *path,
     return FA_OK;
 }
 
+/* As short as it can be read back from: 0.47, where seventeen digits are 0.46999999999999997. */
+static void put_real(double value, char text[256])
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, 256, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
 static void put_given(const json_t *value, char text[256])
 {
     text[0] = '\0';
@@ -104,7 +114,7 @@ static void put_given(const json_t *value, char text[256])
     else if (json_is_integer(value))
         snprintf(text, 256, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        snprintf(text, 256, "%.17g", json_real_value(value));
+        put_real(json_real_value(value), text);
 }
 
 static enum fa_status grade_one(const struct cli_lessons *lessons, const struct lesson *lesson,

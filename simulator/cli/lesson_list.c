@@ -131,7 +131,7 @@ enum fa_status cli_lesson_recall(const struct cli_lessons *lessons, const struct
         cli_lesson_words(lessons, lesson, lesson->recall_scenario, words, error);
     if (status != FA_OK)
         return status;
-    fputs("\nAnd one of two lessons before:\n", stdout);
+    fputs("\nOne question from an earlier lesson:\n", stdout);
     return cli_lesson_ask(stdout, false, lessons, lesson, lesson->recall, words, error);
 }
 

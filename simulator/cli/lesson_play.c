@@ -116,7 +116,7 @@ static enum fa_status ask(struct play *play, const struct lesson_question *quest
     enum fa_status status = FA_OK;
     while (open && status == FA_OK &&
            read_line(play, "  Your answer (h hint, s show me, q quit): ", line)) {
-        if (strcmp(line, "h") == 0) {
+        if (strcmp(line, "h") == 0 || strcmp(line, "hint") == 0) {
             status = hint(play, question, words, &hints, error);
         } else if (strcmp(line, "s") == 0) {
             open = false;
@@ -155,6 +155,15 @@ static enum fa_status consequence(const struct play *play, const struct lesson_s
     return say(play, step->breaks->line, step->breaks->consequence, words, error);
 }
 
+/* What is wrong with the learner's change, without the file's name and line: those are its
+ * author's. */
+static const char *without_file(const struct lesson *lesson, const char *text)
+{
+    size_t n = strlen(lesson->file);
+    const char *after = strncmp(text, lesson->file, n) == 0 ? strstr(text + n, ": ") : NULL;
+    return after ? after + 2 : text;
+}
+
 /* The learner's change, or the lesson's where there is none. */
 static enum fa_status try_it(struct play *play, const struct lesson_step *step,
                              struct fa_error *error)
@@ -179,7 +188,7 @@ static enum fa_status try_it(struct play *play, const struct lesson_step *step,
         if (changes == line && (line[0] != '-' || !may_change(breaks, line)))
             puts("  Only what may be changed, as --n 32.");
         else if (consequence(play, step, changes, &inner) != FA_OK)
-            cli_lesson_wrap(stdout, "  ", 2, inner.text);
+            cli_lesson_wrap(stdout, "  ", 2, without_file(play->lesson, inner.text));
     }
     return FA_OK;
 }
@@ -244,10 +253,15 @@ static void print_end(const struct play *play)
     const struct lesson_shelf *shelf = &play->lessons->shelf;
     putchar('\n');
     cli_lesson_wrap(stdout, "Now you know: ", 2, play->lesson->now_you_know);
-    for (int i = 0; i + 1 < shelf->n; i++)
-        if (shelf->lesson[i] == play->lesson)
-            printf("Next: flashlab lesson play %d (%s)\n", shelf->lesson[i + 1]->number,
-                   shelf->lesson[i + 1]->title);
+    for (int i = 0; i + 1 < shelf->n; i++) {
+        const struct lesson *next = shelf->lesson[i + 1];
+        if (shelf->lesson[i] != play->lesson)
+            continue;
+        char command[CLI_LESSON_TEXT];
+        snprintf(command, sizeof command, "flashlab lesson play %d", next->number);
+        cli_lesson_add_folder(play->lessons->options->lessons, command, sizeof command);
+        printf("Next: %s (%s)\n", command, next->title);
+    }
 }
 
 enum fa_status cli_lesson_play(struct cli_lessons *lessons, const struct lesson *lesson,
@@ -256,10 +270,12 @@ enum fa_status cli_lesson_play(struct cli_lessons *lessons, const struct lesson 
     struct play play = {.lessons = lessons,
                         .lesson = lesson,
                         .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
-    char words[LESSON_WORDS];
-    enum fa_status status = FA_OK;
+    char words[LESSON_WORDS], command[CLI_LESSON_TEXT];
+    enum fa_status status;
     cli_lesson_heading(lesson);
-    printf("See it move: flashlab view --lesson %d\n", lesson->number);
+    status = cli_lesson_see(lessons, lesson, 0, command, error);
+    if (status == FA_OK)
+        printf("See it move: %s\n", command);
     for (int s = first_step(&play); s < lesson->n_steps && status == FA_OK && !play.quits; s++) {
         save(&play, s, false);
         status = play_step(&play, s, error);

@@ -42,6 +42,14 @@ enum fa_status cli_lesson_paint(struct cli_lesson_runner *runner, int64_t rows, 
 enum fa_status cli_lesson_seed(const struct lesson *lesson, const char *words, int64_t seed,
                                char out[LESSON_WORDS], struct fa_error *error);
 
+/* Whether a seed (-1: none) gives the words other numbers. */
+bool cli_lesson_is_seeded(const struct lesson *lesson, const char *words, int64_t seed);
+
+/* "flashlab view --lesson 40 --step 3": what opens a step (from 0) as its lesson has it, of the
+ * folder that --lessons named (NULL: it was not given). lesson_seed.c. */
+void cli_lesson_command(const struct lesson *lesson, int step, const char *folder, char *text,
+                        size_t size);
+
 /* The words' run, executed; the runner's, until some other run takes its place: use it at once.
  * Errors: those of cli_view_open. */
 enum fa_status cli_lesson_run(struct cli_lesson_runner *runner, const char *words,

@@ -1,5 +1,6 @@
 /* The words of a lesson's runs, as a student's seed has them. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,62 @@ enum fa_status cli_lesson_seed(const struct lesson *lesson, const char *words, i
         lesson_words_join(words, variant ? variant : "", varied, sizeof varied, error);
     return status == FA_OK ? lesson_words_join(varied, more, out, LESSON_WORDS, error) : status;
 }
+
+bool cli_lesson_is_seeded(const struct lesson *lesson, const char *words, int64_t seed)
+{
+    char own[LESSON_WORDS], seeded[LESSON_WORDS];
+    return seed >= 0 && cli_lesson_seed(lesson, words, -1, own, NULL) == FA_OK &&
+           cli_lesson_seed(lesson, words, seed, seeded, NULL) == FA_OK && strcmp(own, seeded) != 0;
+}
+
+/* ---- commands that show it ----------------------------------------------------------------- */
+
+static void add(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+void cli_lesson_add_folder(const char *folder, char *text, size_t size)
+{
+    const char *quote = folder && strpbrk(folder, " \t") ? "'" : "";
+    if (folder)
+        add(text, size, " --lessons %s%s%s", quote, folder, quote);
+}
+
+void cli_lesson_command(const struct lesson *lesson, int step, const char *folder, char *text,
+                        size_t size)
+{
+    snprintf(text, size, "flashlab view --lesson %d", lesson->number);
+    if (step > 0)
+        add(text, size, " --step %d", step + 1);
+    cli_lesson_add_folder(folder, text, size);
+}
+
+enum fa_status cli_lesson_see(const struct cli_lessons *lessons, const struct lesson *lesson,
+                              int step, char text[CLI_LESSON_TEXT], struct fa_error *error)
+{
+    const struct lesson_show *show = &lesson->step[step].show;
+    char words[LESSON_WORDS];
+    if (!cli_lesson_is_seeded(lesson, show->scenario, lessons->seed)) {
+        cli_lesson_command(lesson, step, lessons->options->lessons, text, CLI_LESSON_TEXT);
+        return FA_OK;
+    }
+    enum fa_status status = cli_lesson_words(lessons, lesson, show->scenario, words, error);
+    if (status != FA_OK)
+        return status;
+    snprintf(text, CLI_LESSON_TEXT, "flashlab view %s", words);
+    if (show->compare)
+        add(text, CLI_LESSON_TEXT, " --compare '%s'", show->compare);
+    if (strcmp(show->stage, "cross") != 0)
+        add(text, CLI_LESSON_TEXT, " --stage %s", show->stage);
+    return FA_OK;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
 
 enum fa_status cli_lesson_words(const struct cli_lessons *lessons, const struct lesson *lesson,
                                 lesson_words words, char out[LESSON_WORDS], struct fa_error *error)

@@ -62,16 +62,6 @@ enum fa_status cli_lesson_fill(const struct cli_lessons *lessons, const struct l
                : fa_fail(error, status, "%.300s:%d: %s", lesson->file, line, inner.text);
 }
 
-static void put_number(const struct lesson_question *question, double value,
-                       char out[CLI_LESSON_TEXT])
-{
-    char number[LESSON_NUMBER_TEXT];
-    const char *unit = question->unit ? question->unit : "";
-    bool close = strcmp(unit, "%") == 0;
-    snprintf(out, CLI_LESSON_TEXT, "%s%s%s", lesson_number_text(value, number),
-             *unit && !close ? " " : "", unit);
-}
-
 enum fa_status cli_lesson_choice(const struct cli_lessons *lessons, const struct lesson *lesson,
                                  const struct lesson_question *question, int index,
                                  const struct lesson_answers *answers, const char *words,
@@ -80,7 +70,7 @@ enum fa_status cli_lesson_choice(const struct cli_lessons *lessons, const struct
     const struct lesson_choice *choice = &question->choice[index];
     if (choice->label)
         return cli_lesson_fill(lessons, lesson, question->line, choice->label, words, out, error);
-    put_number(question, answers->choice[index], out);
+    lesson_quantity_text(answers->choice[index], question->unit, out, CLI_LESSON_TEXT);
     return FA_OK;
 }
 
@@ -100,7 +90,7 @@ enum fa_status cli_lesson_right(const struct cli_lessons *lessons, const struct 
     for (int c = 0; c < question->n_choices; c++)
         if (cli_lesson_is_right(question, answers, c))
             return cli_lesson_choice(lessons, lesson, question, c, answers, words, out, error);
-    put_number(question, answers->right, out);
+    lesson_quantity_text(answers->right, question->unit, out, CLI_LESSON_TEXT);
     return FA_OK;
 }
 

@@ -68,9 +68,11 @@ enum fa_status cli_view_screenshot(struct cli_view *view, struct fa_error *error
 enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error);
 enum fa_status cli_view_describe(struct cli_view *view, struct fa_error *error);
 
-/* A lesson's step (from 0) as it is printed: the stage alone, light, its question open. */
-enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
-                                     int64_t seed, const char *path, struct fa_error *error);
+/* A step (from 0) of one of the lessons as it is printed, with their seed: the stage alone, light,
+ * its question open. */
+struct cli_lessons;
+enum fa_status cli_view_lesson_print(const struct cli_lessons *lessons, int lesson, int step,
+                                     const char *path, struct fa_error *error);
 
 #ifdef __cplusplus
 }

@@ -8,22 +8,26 @@
 
 #include "simulator/cli/view_lessons.h"
 #ifdef FLASHLAB_HAVE_LESSONS
+#include "simulator/cli/lesson_runner.h"
 #include "visualizer/lesson_view.h"
 #endif
 
 /* Names the step of a lesson that the frame shows as the lesson has it. */
-static bool say_step(const struct view_frame *frame, char *text, size_t size)
+static bool say_step(const struct cli_view *view, const struct view_frame *frame, char *text,
+                     size_t size)
 {
 #ifdef FLASHLAB_HAVE_LESSONS
-    const struct view_lesson *lesson = frame->lesson;
-    if (!lesson || !lesson->lesson || lesson->page != VIEW_PAGE_STAGE || lesson->changed)
+    const struct view_lesson *shown = frame->lesson;
+    const struct lesson *lesson = shown ? shown->lesson : NULL;
+    if (!lesson || shown->page != VIEW_PAGE_STAGE || shown->changed)
         return false;
-    int n = snprintf(text, size, "flashlab view --lesson %d", lesson->lesson->number);
-    if (lesson->step > 0 && n > 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n, " --step %d", lesson->step + 1);
+    int last = lesson->n_steps - 1, step = shown->step < last ? shown->step : last;
+    if (cli_lesson_is_seeded(lesson, lesson->step[step].show.scenario, view->lesson_seed))
+        return false; /* view takes no seed beside a lesson: its run by its options */
+    cli_lesson_command(lesson, shown->step, view->lessons_folder, text, size);
     return true;
 #else
-    (void)frame, (void)text, (void)size;
+    (void)view, (void)frame, (void)text, (void)size;
     return false;
 #endif
 }
@@ -62,7 +66,7 @@ static void shorten(struct cli_words *words, const char *lessons)
 void cli_view_caption(const struct cli_view *view, const struct view_frame *frame, char *text,
                       size_t size)
 {
-    if (say_step(frame, text, size))
+    if (say_step(view, frame, text, size))
         return;
     struct cli_view_runs *runs = malloc(sizeof *runs);
     text[0] = '\0';

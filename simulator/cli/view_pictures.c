@@ -12,6 +12,9 @@
 #ifdef FLASHLAB_HAVE_CANVAS
 #include "visualizer/canvas.h"
 #endif
+#ifdef FLASHLAB_HAVE_LESSONS
+#include "simulator/cli/lesson_command.h"
+#endif
 
 /* --at, --from and --to as positions of the first run. */
 static enum fa_status read_place(const struct view_run *run, const char *option, const char *text,
@@ -325,8 +328,9 @@ enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error)
     return status;
 }
 
-enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
-                                     int64_t seed, const char *path, struct fa_error *error)
+#ifdef FLASHLAB_HAVE_LESSONS
+enum fa_status cli_view_lesson_print(const struct cli_lessons *lessons, int lesson, int step,
+                                     const char *path, struct fa_error *error)
 {
     struct cli_view *view = calloc(1, sizeof *view);
     if (!view)
@@ -337,8 +341,9 @@ enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesso
     view->theme = 1;
     view->lesson = lesson;
     view->step = step + 1;
-    view->lesson_seed = seed;
-    view->shelf = shelf;
+    view->lesson_seed = lessons->seed;
+    view->lessons_folder = lessons->options->lessons;
+    view->shelf = &lessons->shelf;
     view->screenshot = path; /* of the stage alone: crop is 0 */
     enum fa_status status = cli_view_lessons_open(view, false, error);
     if (status == FA_OK)
@@ -347,6 +352,7 @@ enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesso
     free(view);
     return status;
 }
+#endif
 
 #else
 
@@ -369,10 +375,10 @@ enum fa_status cli_view_record(struct cli_view *view, struct fa_error *error)
     return no_canvas(error);
 }
 
-enum fa_status cli_view_lesson_print(const struct lesson_shelf *shelf, int lesson, int step,
-                                     int64_t seed, const char *path, struct fa_error *error)
+enum fa_status cli_view_lesson_print(const struct cli_lessons *lessons, int lesson, int step,
+                                     const char *path, struct fa_error *error)
 {
-    (void)shelf, (void)lesson, (void)step, (void)seed, (void)path;
+    (void)lessons, (void)lesson, (void)step, (void)path;
     return no_canvas(error);
 }
 

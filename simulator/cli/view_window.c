@@ -106,7 +106,7 @@ enum fa_status cli_view_window_check(struct fa_error *error)
         return FA_OK;
     return fa_fail(error, FA_MISSING_PART,
                    "no window can be opened: %s; --screenshot F.png, --record F.gif and --describe "
-                   "work without one", why);
+                   "work without one, and so do flashlab tour and flashlab lesson play 0", why);
 }
 
 enum fa_status cli_view_window(struct cli_view *view, struct fa_error *error)
