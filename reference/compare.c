@@ -27,6 +27,7 @@ void fa_comparison_add(struct fa_comparison *comparison, const double *got, cons
             comparison->max_abs_error = error;
             comparison->worst = comparison->n + i;
         }
+        comparison->nonfinite_expected += !isfinite(e);
         if (isfinite(e) && fabs(e) > comparison->max_abs_expected)
             comparison->max_abs_expected = fabs(e);
     }
@@ -43,6 +44,7 @@ void fa_comparison_merge(struct fa_comparison *comparison, const struct fa_compa
         comparison->max_abs_expected = part->max_abs_expected;
     comparison->n += part->n;
     comparison->mismatches += part->mismatches;
+    comparison->nonfinite_expected += part->nonfinite_expected;
     comparison->sum_of_squares += part->sum_of_squares;
 }
 

@@ -20,6 +20,7 @@ struct fa_comparison {
     double max_abs_error;  /* over all; INFINITY if there is a mismatch; 0 for n == 0 */
     double sum_of_squares; /* of the finite errors */
     double max_abs_expected; /* over the finite expected values */
+    int64_t nonfinite_expected; /* expected values that are NaN or infinite */
     int64_t worst;         /* index of the first largest error; -1 if n == 0 or all are 0 */
 };
 

@@ -10,7 +10,8 @@
 #include "reference/philox.h"
 
 enum {
-    PART_ROWS = 64,  /* rows of one call: the oracle widens K and V once for 32 of them */
+    /* Rows of one call too: the oracle widens K and V once for 32 of them. */
+    PART_ROWS = SIM_CHECK_PART_ROWS,
     WAVE_PARTS = 1024, /* parts that are worked on together, then merged in order */
 };
 
@@ -25,6 +26,9 @@ struct checker {
     const struct fa_tensor *q, *k, *v, *o, *lse;
     bool sampled;
     int64_t heads, rows_per_head, parts_per_head, n_parts;
+    double error_factor, v_most; /* the largest finite |v| */
+    double *o_parts, *lse_parts; /* the budgets of parts; may be NULL */
+    struct sim_check_part o_part, lse_part;
     const struct fa_watch *watch;
     int64_t parts_done;
     bool stop;
@@ -222,6 +226,50 @@ static void do_wave(struct checker *checker, int64_t first, int64_t n, int threa
     }
 }
 
+/* The rule of check.h, for all that was compared or for one part. */
+static void find_budgets(const struct checker *checker, const struct part *part, bool whole,
+                         double *o_budget, double *lse_budget)
+{
+    const struct fa_problem *p = checker->problem;
+    double o_roundoff = fa_dtype_roundoff(p->dtype), times = whole ? 1 : 4;
+    double roundoff = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
+    double o_most = part->naive_o.max_abs_expected, lse_most = part->naive_lse.max_abs_expected;
+    double v_most = fmin(checker->v_most, 64 * o_most);
+    double o_error = fmax(part->naive_o.max_abs_error,
+                          roundoff * (sqrt((double)p->nk) * o_most + fmax(1, lse_most) * v_most));
+    double lse_error = fmax(part->naive_lse.max_abs_error,
+                            roundoff * sqrt((double)p->d) *
+                                (part->naive_lse.n > 0 && p->nk > 0 ? fmax(1, lse_most) : 0));
+    if ((p->dtype == FA_F16 || p->dtype == FA_BF16) && checker->error_factor > 1)
+        lse_error = fmax(lse_error, o_roundoff * lse_most);
+    if (!whole) /* lse_error is at least that already */
+        o_error = fmax(o_error, o_roundoff * o_most);
+    *o_budget = !whole && part->o.n < SIM_CHECK_PART_ELEMENTS ? INFINITY : 0;
+    *o_budget += times * (2 * checker->error_factor * o_error + 2 * o_roundoff * o_most);
+    *lse_budget = !whole && part->naive_lse.n < SIM_CHECK_PART_ELEMENTS ? INFINITY : 0;
+    *lse_budget += times * (2 * checker->error_factor * lse_error + 2 * roundoff * lse_most);
+}
+
+/* Beside its own budgets, before it is merged into *sum. Rows are still counted as compared. */
+static void judge_part(struct checker *checker, int64_t index, const struct part *sum,
+                       const struct part *part)
+{
+    int64_t head = index / checker->parts_per_head;
+    int64_t first = index % checker->parts_per_head * PART_ROWS;
+    int64_t last = least(first + PART_ROWS, checker->rows_per_head) - 1;
+    double o_budget, lse_budget;
+    find_budgets(checker, part, false, &o_budget, &lse_budget);
+    if (checker->o_parts)
+        checker->o_parts[index] = o_budget;
+    if (checker->lse_parts)
+        checker->lse_parts[index] = lse_budget;
+    const struct sim_check_part o = sim_check_part_make(&part->o, o_budget, head, first, last);
+    const struct sim_check_part lse =
+        sim_check_part_make(&part->lse, lse_budget, head, first, last);
+    sim_check_part_merge(&checker->o_part, &o, sum->o.n);
+    sim_check_part_merge(&checker->lse_part, &lse, sum->lse.n);
+}
+
 static void merge(struct part *sum, const struct part *part)
 {
     fa_comparison_merge(&sum->o, &part->o);
@@ -248,6 +296,18 @@ static void locate_worst(const struct checker *checker, struct sim_check *check)
     }
 }
 
+/* The part's rows in the tensor, for those that count the compared ones. */
+static struct sim_check_part in_rows(const struct checker *checker, struct sim_check_part part)
+{
+    int64_t sample[SIM_CHECK_SAMPLED_ROWS];
+    if (checker->sampled && part.worst >= 0) {
+        sim_check_sample(checker->problem, part.head, sample);
+        part.first = sample[part.first];
+        part.last = sample[part.last];
+    }
+    return part;
+}
+
 /* The largest finite magnitude in a tensor. */
 static double most_of(const struct fa_tensor *v)
 {
@@ -263,32 +323,21 @@ static double most_of(const struct fa_tensor *v)
     return most;
 }
 
-static struct sim_check conclude(const struct checker *checker, const struct part *sum,
-                                 double error_factor)
+static struct sim_check conclude(const struct checker *checker, const struct part *sum)
 {
-    const struct fa_problem *p = checker->problem;
-    double o_roundoff = fa_dtype_roundoff(p->dtype);
-    double roundoff = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
-    double o_most = sum->naive_o.max_abs_expected, lse_most = sum->naive_lse.max_abs_expected;
-    double v_most = fmin(most_of(checker->v), 64 * o_most);
-    double o_error = fmax(sum->naive_o.max_abs_error,
-                          roundoff * (sqrt((double)p->nk) * o_most + fmax(1, lse_most) * v_most));
-    double lse_error = fmax(sum->naive_lse.max_abs_error,
-                            roundoff * sqrt((double)p->d) *
-                                (sum->naive_lse.n > 0 && p->nk > 0 ? fmax(1, lse_most) : 0));
-    if ((p->dtype == FA_F16 || p->dtype == FA_BF16) && error_factor > 1)
-        lse_error = fmax(lse_error, o_roundoff * lse_most);
     struct sim_check check = {
         .rows = sum->naive_lse.n,
         .sampled = checker->sampled,
         .o = sum->o,
         .lse = sum->lse,
+        .o_part = in_rows(checker, checker->o_part),
+        .lse_part = in_rows(checker, checker->lse_part),
         .underflowed = sum->underflowed,
-        .o_budget = 2 * error_factor * o_error + 2 * o_roundoff * o_most,
-        .lse_budget = 2 * error_factor * lse_error + 2 * roundoff * lse_most,
     };
+    find_budgets(checker, sum, true, &check.o_budget, &check.lse_budget);
     check.pass = fa_comparison_within(&check.o, check.o_budget) &&
-                 fa_comparison_within(&check.lse, check.lse_budget);
+                 fa_comparison_within(&check.lse, check.lse_budget) && check.o_part.wrong == 0 &&
+                 check.lse_part.wrong == 0;
     locate_worst(checker, &check);
     return check;
 }
@@ -304,8 +353,10 @@ static enum fa_status do_parts(struct checker *checker, int threads, struct part
     for (int64_t first = 0; first < checker->n_parts && !checker->stop; first += wave) {
         int64_t n = least(wave, checker->n_parts - first);
         do_wave(checker, first, n, threads, parts);
-        for (int64_t i = 0; i < n && !checker->stop; i++)
+        for (int64_t i = 0; i < n && !checker->stop; i++) {
+            judge_part(checker, first + i, sum, &parts[i]);
             merge(sum, &parts[i]);
+        }
     }
     free(parts);
     if (checker->stop && error)
@@ -313,12 +364,13 @@ static enum fa_status do_parts(struct checker *checker, int threads, struct part
     return checker->stop ? checker->error.status : FA_OK;
 }
 
-enum fa_status sim_check_forward(const struct fa_problem *problem, const struct fa_tensor *q,
-                                 const struct fa_tensor *k, const struct fa_tensor *v,
-                                 const struct fa_tensor *o, const struct fa_tensor *lse,
-                                 enum sim_check_mode mode, double error_factor, int threads,
-                                 const struct fa_watch *watch, struct sim_check *check,
-                                 struct fa_error *error)
+enum fa_status sim_check_forward_parts(const struct fa_problem *problem, const struct fa_tensor *q,
+                                       const struct fa_tensor *k, const struct fa_tensor *v,
+                                       const struct fa_tensor *o, const struct fa_tensor *lse,
+                                       enum sim_check_mode mode, double error_factor, int threads,
+                                       const struct fa_watch *watch, double *o_parts,
+                                       double *lse_parts, struct sim_check *check,
+                                       struct fa_error *error)
 {
     bool sampled = mode == SIM_CHECK_SAMPLE && problem->nq > SIM_CHECK_ALL_ROWS;
     struct checker checker = {
@@ -331,16 +383,33 @@ enum fa_status sim_check_forward(const struct fa_problem *problem, const struct 
         .sampled = sampled,
         .heads = mode == SIM_CHECK_NONE ? 0 : problem->batch * problem->heads,
         .rows_per_head = sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nq,
+        .error_factor = error_factor,
+        .v_most = most_of(v),
+        .o_parts = o_parts,
+        .lse_parts = lse_parts,
+        .o_part = sim_check_part_none(),
+        .lse_part = sim_check_part_none(),
         .watch = watch,
     };
     struct part sum = {fa_comparison_start(), fa_comparison_start(), fa_comparison_start(),
                        fa_comparison_start(), 0};
     assert(threads >= 1);
-    checker.parts_per_head = (checker.rows_per_head + PART_ROWS - 1) / PART_ROWS;
+    checker.parts_per_head = sim_check_parts_of(checker.rows_per_head);
     checker.n_parts = checker.heads * checker.parts_per_head;
     enum fa_status status = do_parts(&checker, threads, &sum, error);
     if (status != FA_OK)
         return status;
-    *check = conclude(&checker, &sum, error_factor);
+    *check = conclude(&checker, &sum);
     return FA_OK;
+}
+
+enum fa_status sim_check_forward(const struct fa_problem *problem, const struct fa_tensor *q,
+                                 const struct fa_tensor *k, const struct fa_tensor *v,
+                                 const struct fa_tensor *o, const struct fa_tensor *lse,
+                                 enum sim_check_mode mode, double error_factor, int threads,
+                                 const struct fa_watch *watch, struct sim_check *check,
+                                 struct fa_error *error)
+{
+    return sim_check_forward_parts(problem, q, k, v, o, lse, mode, error_factor, threads, watch,
+                                   NULL, NULL, check, error);
 }

@@ -6,15 +6,10 @@
 #include <string.h>
 
 #include "reference/gradients.h"
-#include "reference/oracle.h"
+#include "simulator/check_gradient_sizes.h"
 
 /* The jobs of one K/V head, which threads do in any order. */
 enum job { JOB_ORACLE, JOB_NAIVE, JOB_SIZES, JOBS };
-
-/* How large things are that the floor of a budget depends on; see the header. */
-struct sizes {
-    double lse, delta, delta_root, q, k;
-};
 
 struct result {
     double *dq, *dk, *dv; /* into memory, NULL for what is not compared */
@@ -24,8 +19,9 @@ struct result {
 struct head_work {
     int64_t *rows, *keys;
     struct result truth, naive;
-    struct sizes sizes;
+    struct sim_measured measured;
     struct fa_comparison got[3], missed[3]; /* of the result and of the naive run: dq, dk, dv */
+    struct sim_check_part part[3];
     int64_t underflowed;
 };
 
@@ -44,20 +40,17 @@ struct checker {
     const struct fa_watch *watch;
     bool stop;
     struct fa_error error; /* of the first job that failed */
-    struct sizes sizes;
+    struct sim_gradient_sizes sizes;
     struct fa_comparison got[3], naive[3]; /* of dq, dk, dv */
+    struct sim_check_part part[3];
+    double error_factor[3];
+    double *parts[3]; /* the budgets of parts; may be NULL */
     int64_t underflowed;
 };
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-static double larger(double most, double value)
-{
-    value = fabs(value);
-    return isfinite(value) && value > most ? value : most;
 }
 
 static void list_rows(const struct checker *checker, int64_t kv_head, int64_t *rows)
@@ -82,67 +75,13 @@ static void list_keys(const struct checker *checker, int64_t kv_head, int64_t *k
             keys[i] = i;
 }
 
-/* L, T and R of the header, from one query head's rows of the oracle. */
-static void measure_rows(const struct checker *checker, int64_t head, const int64_t *rows,
-                         const double *o, const double *lse, struct sizes *sizes)
-{
-    const struct fa_problem *p = checker->problem;
-    for (int64_t i = 0; i < checker->n_rows; i++) {
-        double sum = 0, squares = 0;
-        for (int64_t c = 0; c < p->dv; c++) {
-            double term = o[i * p->dv + c] * fa_tensor_get(checker->dout, head / p->heads,
-                                                           head % p->heads, rows[i], c);
-            sum += fabs(term);
-            squares += term * term;
-        }
-        sizes->delta = larger(sizes->delta, sum);
-        sizes->delta_root = larger(sizes->delta_root, sqrt(squares));
-        sizes->lse = larger(sizes->lse, lse[i]);
-    }
-}
-
-static double largest_of_head(const struct fa_tensor *tensor, int64_t batch, int64_t head)
-{
-    double most = 0;
-    for (int64_t r = 0; r < tensor->shape[2]; r++)
-        for (int64_t c = 0; c < tensor->shape[3]; c++)
-            most = larger(most, fa_tensor_get(tensor, batch, head, r, c));
-    return most;
-}
-
-static enum fa_status measure(const struct checker *checker, int64_t kv_head,
-                              struct head_work *work, struct fa_error *error)
-{
-    const struct fa_problem *p = checker->problem;
-    int64_t n = checker->n_rows, n_o;
-    double *o = NULL;
-    enum fa_status status = FA_OK;
-    if (fa_multiply(n, p->dv, &n_o) && n_o <= INT64_MAX / 16 - n)
-        o = malloc((size_t)(n_o + n + 1) * sizeof *o);
-    if (!o)
-        return fa_fail(error, FA_NO_MEMORY, "no memory for the check's rows of O");
-    for (int64_t i = 0; i < checker->group; i++) {
-        int64_t head = kv_head * checker->group + i;
-        status = fa_oracle_rows(p, checker->q, checker->k, checker->v, head, work->rows, n, o,
-                                o + n_o, error);
-        if (status != FA_OK)
-            break;
-        measure_rows(checker, head, work->rows, o, o + n_o, &work->sizes);
-        work->sizes.q = larger(work->sizes.q, largest_of_head(checker->q, head / p->heads,
-                                                              head % p->heads));
-    }
-    work->sizes.k = largest_of_head(checker->k, kv_head / p->kv_heads, kv_head % p->kv_heads);
-    free(o);
-    return status;
-}
-
 static enum fa_status do_job(const struct checker *checker, int64_t kv_head, enum job job,
                              struct head_work *work, struct fa_error *error)
 {
     const struct fa_gradient_parts parts = {work->rows, work->keys, checker->n_rows,
                                             checker->n_keys};
     if (job == JOB_SIZES)
-        return measure(checker, kv_head, work, error);
+        return sim_measure(&work->measured, error);
     if (job == JOB_ORACLE)
         return fa_oracle_gradients(checker->problem, checker->q, checker->k, checker->v,
                                    checker->dout, kv_head, &parts, work->truth.dq, work->truth.dk,
@@ -168,46 +107,110 @@ static void job_done(struct checker *checker, enum fa_status status, const struc
     }
 }
 
+/* C of the header. */
+static double cancelled_of(const struct checker *checker, const struct sim_gradient_sizes *sizes)
+{
+    const struct fa_problem *p = checker->problem;
+    double w = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
+    double cancelled = fabs(p->scale) * w * sqrt((double)p->dv) * sizes->delta;
+    if (p->dtype == FA_F16 || p->dtype == FA_BF16)
+        cancelled += fabs(p->scale) * fa_dtype_roundoff(p->dtype) * sizes->delta_root;
+    return cancelled;
+}
+
+/* The rule of the header by the numbers of a tensor, or of a part. `reach` is the last factor of
+ * dk. */
+static double budget_of(const struct checker *checker, int which, const struct fa_comparison *naive,
+                        const struct sim_gradient_sizes *sizes, double reach, bool whole)
+{
+    const struct fa_problem *p = checker->problem;
+    double u = fa_dtype_roundoff(p->dtype), x = naive->max_abs_expected;
+    double w = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
+    double terms = which == 0 ? (double)p->nk : (double)(checker->group * p->nq);
+    double floor = w * (sqrt(terms) + fmax(1, sizes->lse)) * x;
+    if (which == 0)
+        floor += cancelled_of(checker, sizes) * sizes->k;
+    if (which == 1)
+        floor += cancelled_of(checker, sizes) * sizes->q * reach;
+    double error = fmax(naive->max_abs_error, floor);
+    if (!whole && naive->n < SIM_CHECK_PART_ELEMENTS)
+        return INFINITY;
+    if (!whole)
+        error = fmax(error, u * x);
+    return (whole ? 1 : 4) * (2 * checker->error_factor[which] * error + 2 * u * x);
+}
+
 /* Compares n rows of a result, in the place of the naive run's, which is compared before it: see
  * check.h on where that counts, and on what is left out as underflowed. */
-static void add_rows(struct head_work *work, int which, const struct fa_tensor *tensor,
-                     int64_t batch, int64_t head, const int64_t *rows, int64_t n, double *naive,
-                     const double *expected)
+static void compare_rows(struct head_work *work, const struct fa_tensor *tensor, int64_t batch,
+                         int64_t head, const int64_t *rows, int64_t n, double *naive,
+                         const double *expected, struct fa_comparison *got,
+                         struct fa_comparison *missed)
 {
     int64_t columns = tensor->shape[3];
     for (int64_t i = 0; i < n; i++) {
         for (int64_t c = 0; c < columns; c++) {
             double *place = &naive[i * columns + c], truth = expected[i * columns + c];
-            double got = fa_tensor_get(tensor, batch, head, rows[i], c);
-            bool underflowed = isnan(got) && isnan(*place) && isinf(truth);
+            double theirs = fa_tensor_get(tensor, batch, head, rows[i], c);
+            bool underflowed = isnan(theirs) && isnan(*place) && isinf(truth);
             if (!isfinite(*place) || !isfinite(truth))
                 *place = truth;
-            fa_comparison_add(&work->missed[which], place, &truth, 1);
+            fa_comparison_add(missed, place, &truth, 1);
             work->underflowed += underflowed;
-            *place = underflowed ? truth : got;
+            *place = underflowed ? truth : theirs;
         }
     }
-    fa_comparison_add(&work->got[which], naive, expected, n * columns);
+    fa_comparison_add(got, naive, expected, n * columns);
+}
+
+/* All compared rows of one head of a gradient, part by part. in_group: the query head's of dq. */
+static void compare_parts(const struct checker *checker, int64_t kv_head, int which,
+                          int64_t in_group, double *naive, const double *expected,
+                          struct head_work *work)
+{
+    const struct fa_tensor *tensor = which == 0   ? checker->dq
+                                     : which == 1 ? checker->dk
+                                                  : checker->dv;
+    const int64_t *rows = which == 0 ? work->rows : work->keys;
+    int64_t n_rows = which == 0 ? checker->n_rows : checker->n_keys;
+    int64_t head = which == 0 ? kv_head * checker->group + in_group : kv_head;
+    int64_t heads = tensor->shape[1], n_parts = sim_check_parts_of(n_rows);
+    for (int64_t index = 0; index < n_parts; index++) {
+        int64_t first = index * SIM_CHECK_PART_ROWS, at = first * tensor->shape[3];
+        int64_t n = least(SIM_CHECK_PART_ROWS, n_rows - first);
+        struct fa_comparison got = fa_comparison_start(), missed = got;
+        struct sim_gradient_sizes sizes =
+            which == 0 ? sim_measured_rows(&work->measured, in_group, first, n)
+                       : sim_measured_keys(&work->measured, first, n);
+        compare_rows(work, tensor, head / heads, head % heads, rows + first, n, naive + at,
+                     expected + at, &got, &missed);
+        double reach = which == 1 ? sim_measured_reach(&work->measured, first, n) : 0;
+        double budget = budget_of(checker, which, &missed, &sizes, reach, false);
+        if (checker->parts[which])
+            checker->parts[which][head * n_parts + index] = budget;
+        const struct sim_check_part part =
+            sim_check_part_make(&got, budget, head, rows[first], rows[first + n - 1]);
+        sim_check_part_merge(&work->part[which], &part, work->got[which].n);
+        fa_comparison_merge(&work->got[which], &got);
+        fa_comparison_merge(&work->missed[which], &missed);
+    }
 }
 
 static void compare_head(const struct checker *checker, int64_t kv_head, struct head_work *work)
 {
-    const struct fa_problem *p = checker->problem;
-    int64_t batch = kv_head / p->kv_heads, head = kv_head % p->kv_heads, group = checker->group;
     work->underflowed = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         work->got[i] = work->missed[i] = fa_comparison_start();
-    for (int64_t i = 0; i < group && checker->dq; i++) {
-        int64_t at = i * checker->n_rows * p->d;
-        add_rows(work, 0, checker->dq, batch, head * group + i, work->rows, checker->n_rows,
-                 work->naive.dq + at, work->truth.dq + at);
+        work->part[i] = sim_check_part_none();
+    }
+    for (int64_t i = 0; i < checker->group && checker->dq; i++) {
+        int64_t at = i * checker->n_rows * checker->problem->d;
+        compare_parts(checker, kv_head, 0, i, work->naive.dq + at, work->truth.dq + at, work);
     }
     if (checker->dk)
-        add_rows(work, 1, checker->dk, batch, head, work->keys, checker->n_keys, work->naive.dk,
-                 work->truth.dk);
+        compare_parts(checker, kv_head, 1, 0, work->naive.dk, work->truth.dk, work);
     if (checker->dv)
-        add_rows(work, 2, checker->dv, batch, head, work->keys, checker->n_keys, work->naive.dv,
-                 work->truth.dv);
+        compare_parts(checker, kv_head, 2, 0, work->naive.dv, work->truth.dv, work);
 }
 
 /* The jobs of K/V heads first .. first + n - 1, on all threads, and then the comparisons. */
@@ -243,15 +246,12 @@ static void do_wave(struct checker *checker, int64_t first, int64_t n, int threa
 static void add_head(struct checker *checker, const struct head_work *work)
 {
     for (int i = 0; i < 3; i++) {
+        sim_check_part_merge(&checker->part[i], &work->part[i], checker->got[i].n);
         fa_comparison_merge(&checker->got[i], &work->got[i]);
         fa_comparison_merge(&checker->naive[i], &work->missed[i]);
     }
     checker->underflowed += work->underflowed;
-    checker->sizes.lse = fmax(checker->sizes.lse, work->sizes.lse);
-    checker->sizes.delta = fmax(checker->sizes.delta, work->sizes.delta);
-    checker->sizes.delta_root = fmax(checker->sizes.delta_root, work->sizes.delta_root);
-    checker->sizes.q = fmax(checker->sizes.q, work->sizes.q);
-    checker->sizes.k = fmax(checker->sizes.k, work->sizes.k);
+    sim_gradient_sizes_merge(&checker->sizes, &work->measured.all);
 }
 
 static bool take_result(const struct checker *checker, struct result *result)
@@ -270,14 +270,32 @@ static bool take_work(const struct checker *checker, struct head_work *work)
 {
     work->rows = malloc((size_t)(checker->n_rows + 1) * sizeof *work->rows);
     work->keys = malloc((size_t)(checker->n_keys + 1) * sizeof *work->keys);
-    return work->rows && work->keys && take_result(checker, &work->truth) &&
-           take_result(checker, &work->naive);
+    work->measured = (struct sim_measured){
+        .problem = checker->problem,
+        .q = checker->q,
+        .k = checker->k,
+        .v = checker->v,
+        .dout = checker->dout,
+        .group = checker->group,
+        .n_rows = checker->n_rows,
+        .n_keys = checker->n_keys,
+        .rows = work->rows,
+        .keys = work->keys,
+        .weighs = checker->dk != NULL,
+        .of_rows =
+            malloc((size_t)(checker->group * checker->n_rows + 1) * sizeof(struct sim_row_sizes)),
+        .weights = malloc((size_t)(checker->n_keys + 1) * sizeof(double)),
+    };
+    return work->rows && work->keys && work->measured.of_rows && work->measured.weights &&
+           take_result(checker, &work->truth) && take_result(checker, &work->naive);
 }
 
 static void give_work(struct head_work *work)
 {
     free(work->rows);
     free(work->keys);
+    free(work->measured.of_rows);
+    free(work->measured.weights);
     free(work->truth.memory);
     free(work->naive.memory);
 }
@@ -287,7 +305,9 @@ static bool find_numbers(struct checker *checker)
 {
     const struct fa_problem *p = checker->problem;
     const int64_t most = PTRDIFF_MAX / (int64_t)sizeof(double) / 4;
-    return checker->n_rows < most && checker->n_keys < most &&
+    int64_t group_rows;
+    return fa_multiply(checker->group, checker->n_rows, &group_rows) && group_rows < most &&
+           checker->n_rows < most && checker->n_keys < most &&
            fa_multiply(checker->dq ? checker->group : 0, checker->n_rows, &checker->n_dq) &&
            fa_multiply(checker->n_dq, p->d, &checker->n_dq) && checker->n_dq < most &&
            fa_multiply(checker->dk ? p->d : 0, checker->n_keys, &checker->n_dk) &&
@@ -296,45 +316,31 @@ static bool find_numbers(struct checker *checker)
            checker->n_dv < most;
 }
 
-static double budget(const struct checker *checker, int which, int64_t terms, double cancelled,
-                     double error_factor)
+static void conclude(const struct checker *checker, struct sim_check_gradients *check)
 {
-    enum fa_dtype dtype = checker->problem->dtype;
-    double w = fa_dtype_roundoff(dtype == FA_F64 ? FA_F64 : FA_F32);
-    const struct fa_comparison *naive = &checker->naive[which];
-    double x = naive->max_abs_expected;
-    double sums = w * (sqrt((double)terms) + fmax(1, checker->sizes.lse)) * x;
-    return 2 * error_factor * fmax(naive->max_abs_error, sums + cancelled) +
-           2 * fa_dtype_roundoff(dtype) * x;
-}
-
-static void conclude(const struct checker *checker, double error_factor_dq,
-                     double error_factor_dkv, struct sim_check_gradients *check)
-{
-    const struct fa_problem *p = checker->problem;
-    int64_t terms = checker->group * p->nq;
-    double w = fa_dtype_roundoff(p->dtype == FA_F64 ? FA_F64 : FA_F32);
-    double cancelled = fabs(p->scale) * w * sqrt((double)p->dv) * checker->sizes.delta;
-    if (p->dtype == FA_F16 || p->dtype == FA_BF16)
-        cancelled += fabs(p->scale) * fa_dtype_roundoff(p->dtype) * checker->sizes.delta_root;
-    double rows_a_key = p->nk > 0 ? (double)terms / (double)p->nk : 0;
+    double reach = fmax(1, sqrt(sim_measured_rows_a_key(checker->problem)));
+    double budgets[3];
+    check->pass = true;
+    for (int i = 0; i < 3; i++) {
+        budgets[i] = budget_of(checker, i, &checker->naive[i], &checker->sizes, reach, true);
+        check->pass = check->pass && fa_comparison_within(&checker->got[i], budgets[i]) &&
+                      checker->part[i].wrong == 0;
+    }
     check->dq = checker->got[0];
     check->dk = checker->got[1];
     check->dv = checker->got[2];
-    check->dq_budget = budget(checker, 0, p->nk, cancelled * checker->sizes.k, error_factor_dq);
-    check->dk_budget = budget(checker, 1, terms,
-                              cancelled * checker->sizes.q * fmax(1, sqrt(rows_a_key)),
-                              error_factor_dkv);
-    check->dv_budget = budget(checker, 2, terms, 0, error_factor_dkv);
-    check->pass = fa_comparison_within(&check->dq, check->dq_budget) &&
-                  fa_comparison_within(&check->dk, check->dk_budget) &&
-                  fa_comparison_within(&check->dv, check->dv_budget);
+    check->dq_budget = budgets[0];
+    check->dk_budget = budgets[1];
+    check->dv_budget = budgets[2];
+    check->dq_part = checker->part[0];
+    check->dk_part = checker->part[1];
+    check->dv_part = checker->part[2];
 }
 
 /* K/V heads in a wave: one a thread, or more where they are small. */
 static int64_t wave_of(const struct checker *checker, int64_t kv_heads, int threads)
 {
-    int64_t numbers = checker->n_rows + checker->n_keys +
+    int64_t numbers = (1 + 3 * checker->group) * checker->n_rows + 2 * checker->n_keys +
                       2 * (checker->n_dq + checker->n_dk + checker->n_dv);
     int64_t a_thread = WAVE_NUMBERS / (numbers + 1);
     a_thread = a_thread < 1 ? 1 : least(a_thread, WAVE_HEADS);
@@ -363,7 +369,7 @@ static enum fa_status check_heads(struct checker *checker, int64_t kv_heads, int
         for (int64_t i = 0; i < n; i++) {
             list_rows(checker, first + i, work[i].rows);
             list_keys(checker, first + i, work[i].keys);
-            work[i].sizes = (struct sizes){0, 0, 0, 0, 0};
+            work[i].measured.kv_head = first + i;
         }
         do_wave(checker, first, n, threads, work);
         if (checker->stop) {
@@ -387,14 +393,12 @@ static const struct fa_tensor *if_data(const struct fa_tensor *tensor)
     return tensor && tensor->data ? tensor : NULL;
 }
 
-enum fa_status sim_check_backward(const struct fa_problem *problem, const struct fa_tensor *q,
-                                  const struct fa_tensor *k, const struct fa_tensor *v,
-                                  const struct fa_tensor *dout, const struct fa_tensor *dq,
-                                  const struct fa_tensor *dk, const struct fa_tensor *dv,
-                                  enum sim_check_mode mode, double error_factor_dq,
-                                  double error_factor_dkv, int threads,
-                                  const struct fa_watch *watch, struct sim_check_gradients *check,
-                                  struct fa_error *error)
+enum fa_status sim_check_backward_parts(
+    const struct fa_problem *problem, const struct fa_tensor *q, const struct fa_tensor *k,
+    const struct fa_tensor *v, const struct fa_tensor *dout, const struct fa_tensor *dq,
+    const struct fa_tensor *dk, const struct fa_tensor *dv, enum sim_check_mode mode,
+    double error_factor_dq, double error_factor_dkv, int threads, const struct fa_watch *watch,
+    double *const parts[3], struct sim_check_gradients *check, struct fa_error *error)
 {
     bool rows_sampled = mode == SIM_CHECK_SAMPLE && problem->nq > SIM_CHECK_ALL_GRADIENTS;
     bool keys_sampled = mode == SIM_CHECK_SAMPLE && problem->nk > SIM_CHECK_ALL_GRADIENTS;
@@ -412,12 +416,16 @@ enum fa_status sim_check_backward(const struct fa_problem *problem, const struct
         .n_rows = rows_sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nq,
         .n_keys = keys_sampled ? SIM_CHECK_SAMPLED_ROWS : problem->nk,
         .n_jobs = kv_heads * JOBS,
+        .error_factor = {error_factor_dq, error_factor_dkv, error_factor_dkv},
         .watch = watch,
     };
     struct sim_check_gradients made;
     assert(threads >= 1);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         checker.got[i] = checker.naive[i] = fa_comparison_start();
+        checker.part[i] = sim_check_part_none();
+        checker.parts[i] = parts[i];
+    }
     enum fa_status status = check_heads(&checker, kv_heads, threads, error);
     if (status != FA_OK)
         return status;
@@ -426,7 +434,21 @@ enum fa_status sim_check_backward(const struct fa_problem *problem, const struct
     made.keys = checker.dk || checker.dv ? kv_heads * checker.n_keys : 0;
     made.sampled = rows_sampled || keys_sampled;
     made.underflowed = checker.underflowed;
-    conclude(&checker, error_factor_dq, error_factor_dkv, &made);
+    conclude(&checker, &made);
     *check = made;
     return FA_OK;
+}
+
+enum fa_status sim_check_backward(const struct fa_problem *problem, const struct fa_tensor *q,
+                                  const struct fa_tensor *k, const struct fa_tensor *v,
+                                  const struct fa_tensor *dout, const struct fa_tensor *dq,
+                                  const struct fa_tensor *dk, const struct fa_tensor *dv,
+                                  enum sim_check_mode mode, double error_factor_dq,
+                                  double error_factor_dkv, int threads,
+                                  const struct fa_watch *watch, struct sim_check_gradients *check,
+                                  struct fa_error *error)
+{
+    double *const none[3] = {NULL, NULL, NULL};
+    return sim_check_backward_parts(problem, q, k, v, dout, dq, dk, dv, mode, error_factor_dq,
+                                    error_factor_dkv, threads, watch, none, check, error);
 }

@@ -18,6 +18,7 @@ struct sim_check_gradients {
     bool sampled;       /* fewer of the one or the other than there are */
     struct fa_comparison dq, dk, dv;
     double dq_budget, dk_budget, dv_budget;
+    struct sim_check_part dq_part, dk_part, dv_part; /* heads: query heads for dq, else K/V heads */
     int64_t underflowed; /* elements left out, as sim_check_forward leaves out those of O */
     bool pass;
 };
@@ -25,8 +26,8 @@ struct sim_check_gradients {
 /*
  * Compares dq, dk and dv (shapes as q, k and v in problem.h, any format; each may be NULL or
  * without data: not compared) with fa_oracle_gradients on q, k, v and dout as stored. It passes if
- * no element is NaN or infinite on one side only, and no error is above its budget, which is made
- * as that of sim_check_forward (check.h):
+ * no element is NaN or infinite on one side only, and no error is above its tensor's budget, nor
+ * above that of its part, which are made as those of sim_check_forward (check.h):
  *
  *   budget = 2 error_factor max(e, e0) + 2 u x
  *
@@ -46,6 +47,13 @@ struct sim_check_gradients {
  * back as it was stored, u R more, where R is the largest root of sum_c (do(r,c) o(r,c))^2. The
  * last factor stands for what reaches dk from nq / nk rows a key. All are random walks.
  *
+ * A part's budget is, as in check.h, four times what this gives with the part's own e (at least
+ * u x) and x; |k| and |q| of its K/V head; and L, T and R of its own rows for dq, for dk and dv of
+ * the rows that see any of its keys (and, where rows are sampled, of the nearest before and after
+ * them). Its dk has another last factor: W below 1, where W is the largest sum of a key's weights
+ * over the rows, and else the root of W; for a key without weight gets nothing of what is left of
+ * dP - delta.
+ *
  * Rows and keys are sampled apart, by the K/V head and for all its query heads alike, with the
  * edges that sim_check_sample names; error_factor_dq and error_factor_dkv are what the algorithm is
  * allowed over the naive run.
@@ -61,6 +69,15 @@ enum fa_status sim_check_backward(const struct fa_problem *problem, const struct
                                   double error_factor_dkv, int threads,
                                   const struct fa_watch *watch, struct sim_check_gradients *check,
                                   struct fa_error *error);
+
+/* The same, and the budgets of all parts into parts[0 .. 2] of dq, dk and dv (each may be NULL), by
+ * heads: sim_check_parts_of the compared rows, or keys, each. */
+enum fa_status sim_check_backward_parts(
+    const struct fa_problem *problem, const struct fa_tensor *q, const struct fa_tensor *k,
+    const struct fa_tensor *v, const struct fa_tensor *dout, const struct fa_tensor *dq,
+    const struct fa_tensor *dk, const struct fa_tensor *dv, enum sim_check_mode mode,
+    double error_factor_dq, double error_factor_dkv, int threads, const struct fa_watch *watch,
+    double *const parts[3], struct sim_check_gradients *check, struct fa_error *error);
 
 #ifdef __cplusplus
 }

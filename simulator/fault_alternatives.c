@@ -7,6 +7,23 @@
 /* A tile is not larger than that; what is said to be is not padded to it. */
 enum { MOST_PADDING = 4096 };
 
+/* Keys of a tile that are tried beside those that are said. */
+enum { SIDES = 5 };
+#define PADDED(side)                                                                               \
+    "last key tile not masked, if tiles have " #side                                               \
+    " keys: its padding is counted as keys, with "                                                 \
+    "a score of 0 (is --tiles what the kernel uses?)"
+#define CUT(side)                                                                                  \
+    "the ragged last key tile is left out, if tiles have " #side " keys: the loop runs Nk / Bc "   \
+    "times, rounded down (is --tiles what the kernel uses?)"
+static const struct {
+    int64_t keys;
+    const char *padded, *cut;
+} sides[SIDES] = {
+    {16, PADDED(16), CUT(16)},    {32, PADDED(32), CUT(32)},    {64, PADDED(64), CUT(64)},
+    {128, PADDED(128), CUT(128)}, {256, PADDED(256), CUT(256)},
+};
+
 #define LOG2_E 1.4426950408889634
 #define LN_2 0.6931471805599453
 
@@ -28,56 +45,118 @@ static struct sim_fault_alternative *add(struct lister *lister, enum sim_fault f
     return made;
 }
 
+/* Causal or window without some of its edges, or with others. */
+static struct sim_fault_alternative *add_edges(struct lister *lister, enum sim_fault fault,
+                                               const char *look, int64_t left, int64_t right)
+{
+    struct sim_fault_alternative *made = add(lister, fault, look);
+    made->left = left;
+    made->right = right;
+    return made;
+}
+
 /* A mask where there should be none. */
 static void add_causal(struct lister *lister)
 {
-    add(lister, SIM_FAULT_OTHER,
-        "right under a causal mask, aligned bottom-right: is --causal missing here?")
-        ->causal = true;
-    struct sim_fault_alternative *left =
-        add(lister, SIM_FAULT_OTHER,
-            "right under a causal mask, aligned top-left: is --causal=top-left missing here?");
-    left->causal = true;
-    left->top_left = true;
+    add_edges(lister, SIM_FAULT_OTHER,
+              "right under a causal mask, aligned bottom-right: is --causal missing here?",
+              SIM_NO_BOUND, 0);
+    add_edges(lister, SIM_FAULT_OTHER,
+              "right under a causal mask, aligned top-left: is --causal=top-left missing here?",
+              SIM_NO_BOUND, 0)
+        ->top_left = true;
+}
+
+/* An edge that is one key off, where the problem has it. */
+static void add_edges_one_off(struct lister *lister)
+{
+    const int64_t left = lister->right.left, right = lister->right.right;
+    bool causal = lister->theirs->problem->causal != FA_CAUSAL_NONE;
+    const enum sim_fault fault = SIM_FAULT_DIAGONAL;
+    if (right != SIM_NO_BOUND) {
+        add_edges(lister, fault,
+                  causal ? "right if each row does not see its own last key: the mask is one short "
+                           "(j < i, where j <= i is meant)"
+                         : "right if each row does not see its last key: the window's right edge "
+                           "is one short",
+                  left, right - 1);
+        add_edges(lister, fault,
+                  causal ? "right if each row sees one key too many: the mask is one long "
+                           "(j <= i + 1, where j <= i is meant)"
+                         : "right if each row sees one key too many: the window's right edge is "
+                           "one long",
+                  left, right + 1);
+    }
+    if (left != SIM_NO_BOUND) {
+        add_edges(lister, fault,
+                  "right if each row does not see its first key: the window's left edge is one "
+                  "short",
+                  left - 1, right);
+        add_edges(lister, fault,
+                  "right if each row sees one key too many before it: the window's left edge is "
+                  "one long",
+                  left + 1, right);
+    }
+    if (right != SIM_NO_BOUND && left != SIM_NO_BOUND) {
+        add_edges(lister, fault, "right if each row sees the keys of the row before it", left + 1,
+                  right - 1);
+        add_edges(lister, fault, "right if each row sees the keys of the row after it", left - 1,
+                  right + 1);
+    }
+}
+
+/* Edges that are forgotten, or taken for one another, of a window that has both. */
+static void add_edges_lost(struct lister *lister)
+{
+    const struct fa_problem *p = lister->theirs->problem;
+    const int64_t left = lister->right.left, right = lister->right.right;
+    bool causal = p->causal != FA_CAUSAL_NONE;
+    if (left == SIM_NO_BOUND || right == SIM_NO_BOUND)
+        return;
+    add_edges(lister, SIM_FAULT_OTHER,
+              causal ? "right under the causal mask alone: the window's left edge is not applied"
+                     : "right without the window's left edge: it is not applied",
+              SIM_NO_BOUND, right);
+    add_edges(lister, SIM_FAULT_OTHER,
+              causal ? "right under the window's left edge alone: the causal mask is not applied"
+                     : "right without the window's right edge: it is not applied",
+              left, SIM_NO_BOUND);
+    if (causal && p->window_right > 0)
+        add_edges(lister, SIM_FAULT_OTHER,
+                  "right under the window alone: the causal mask is not applied", left,
+                  p->window_right);
+    if (left != right && !causal)
+        add_edges(lister, SIM_FAULT_OTHER,
+                  "right with the window's left and right edges exchanged (--window LEFT,RIGHT)",
+                  right, left);
 }
 
 static void add_diagonals(struct lister *lister)
 {
-    const struct sim_theirs *t = lister->theirs;
-    const struct fa_problem *p = t->problem;
-    bool left = lister->right.top_left;
-    if (p->causal == FA_CAUSAL_NONE && p->window_left < 0 && p->window_right < 0) {
+    const struct fa_problem *p = lister->theirs->problem;
+    bool top_left = lister->right.top_left;
+    if (lister->right.left == SIM_NO_BOUND && lister->right.right == SIM_NO_BOUND) {
         add_causal(lister);
         return;
     }
     if (p->nq != p->nk)
         add(lister, SIM_FAULT_CAUSAL_ALIGNMENT,
-            left ? "right with the diagonal in the bottom right corner (key j <= i + Nk - Nq): "
-                   "which "
-                   "corner does the kernel's mask count from?"
-                 : "right with the diagonal in the top left corner (key j <= i): the mask does not "
-                   "add "
-                   "Nk - Nq to the row")
-            ->top_left = !left;
-    if (p->causal != FA_CAUSAL_NONE || p->window_right >= 0) {
-        add(lister, SIM_FAULT_DIAGONAL,
-            "right if each row does not see its own last key: the mask is one short (j < i, where "
-            "j <= i is meant)")
-            ->beyond = -1;
-        add(lister, SIM_FAULT_DIAGONAL,
-            "right if each row sees one key too many: the mask is one long (j <= i + 1, where j <= "
-            "i "
-            "is meant)")
-            ->beyond = 1;
-    }
+            top_left
+                ? "right with the diagonal in the bottom right corner (key j <= i + Nk - Nq): "
+                  "which corner does the kernel's mask count from?"
+                : "right with the diagonal in the top left corner (key j <= i): the mask does not "
+                  "add Nk - Nq to the row")
+            ->top_left = !top_left;
+    add_edges_one_off(lister);
+    add_edges_lost(lister);
+    add_edges(lister, SIM_FAULT_OTHER,
+              "right without the causal mask or window: it is not applied at all", SIM_NO_BOUND,
+              SIM_NO_BOUND);
+    /* After those that it is the same as where the diagonal cuts all tiles. */
     add(lister, SIM_FAULT_DIAGONAL,
         "right if the mask is applied to whole tiles alone: in the tiles that the diagonal cuts, "
-        "the "
-        "elements past it are not masked (or --tiles is not what the kernel uses)")
+        "the elements past it are not masked (or --tiles is not what the kernel uses)")
         ->by_tiles = true;
-    add(lister, SIM_FAULT_OTHER,
-        "right without the causal mask or window: it is not applied at all")
-        ->unmasked = true;
 }
 
 /* The last key tile's padding as keys: of zeros or of the last key again, which the mask hides from
@@ -119,6 +198,28 @@ static void add_tiles(struct lister *lister)
     add(lister, SIM_FAULT_LAST_TILE,
         "one key past the last is counted, with a score of 0: the bound is one long")
         ->more_keys = 1;
+}
+
+/* The same of other tiles than those that are said, or assumed. */
+static void add_other_tiles(struct lister *lister)
+{
+    const struct sim_theirs *t = lister->theirs;
+    int64_t nk = t->problem->nk, over_before = nk % t->bc;
+    int64_t padded_before = (t->bc - over_before) % t->bc;
+    for (int s = 0; s < SIDES; s++) {
+        int64_t over = nk % sides[s].keys, missing = sides[s].keys - over;
+        if (over == 0)
+            continue;
+        if (missing != padded_before) {
+            struct sim_fault_alternative *made = add(lister, SIM_FAULT_LAST_TILE, sides[s].padded);
+            made->more_keys = missing;
+            made->all_see_them = true;
+        }
+        if (over != over_before && nk > over)
+            add(lister, SIM_FAULT_LAST_TILE, sides[s].cut)->more_keys = -over;
+        padded_before = missing;
+        over_before = over;
+    }
 }
 
 static void add_scales(struct lister *lister)
@@ -180,17 +281,41 @@ static void add_matrices(struct lister *lister)
             ->v_transposed = true;
 }
 
+/* Windows that are wider than the scores hide no more than one of that width, which may be added
+ * to without overflow. */
+static int64_t edge_of(const struct fa_problem *p, int64_t window)
+{
+    int64_t far = 2 * (p->nq + p->nk) + 2;
+    if (window < 0)
+        return SIM_NO_BOUND;
+    return window < far ? window : far;
+}
+
+struct sim_fault_alternative sim_fault_alternative_none(const struct sim_theirs *theirs)
+{
+    const struct fa_problem *p = theirs->problem;
+    return (struct sim_fault_alternative){
+        .scale = p->scale,
+        .top_left = p->causal == FA_CAUSAL_TOP_LEFT,
+        .left = edge_of(p, p->window_left),
+        .right = p->causal != FA_CAUSAL_NONE ? 0 : edge_of(p, p->window_right),
+    };
+}
+
 int sim_fault_alternatives_list(const struct sim_theirs *theirs,
                                 struct sim_fault_alternative list[SIM_MOST_ALTERNATIVES])
 {
     const struct fa_problem *p = theirs->problem;
     struct lister lister = {.theirs = theirs, .list = list};
-    lister.right.scale = p->scale;
-    lister.right.top_left = p->causal == FA_CAUSAL_TOP_LEFT;
+    lister.right = sim_fault_alternative_none(theirs);
     add_diagonals(&lister);
     add_tiles(&lister);
+    add_other_tiles(&lister);
     add_scales(&lister);
     add_matrices(&lister);
+    if (p->dropout_p > 0)
+        add(&lister, SIM_FAULT_OTHER, "right without dropout: it is not applied")->no_dropout =
+            true;
     return lister.n;
 }
 
@@ -199,16 +324,10 @@ int sim_fault_alternatives_list(const struct sim_theirs *theirs,
 static bool span_shows(const struct sim_fault_alternative *a, const struct fa_problem *p,
                        int64_t r0, int64_t r1, int64_t k0, int64_t k1)
 {
-    int64_t shift = (a->top_left ? 0 : p->nk - p->nq) + a->beyond, right = p->window_right;
-    int64_t far =
-        2 * (p->nq + p->nk) + 2; /* wider windows hide nothing more, and may not overflow */
-    if (a->unmasked)
-        return true;
-    if (p->causal != FA_CAUSAL_NONE || a->causal)
-        right = 0;
-    if (right >= 0 && k0 > r1 + shift + (right < far ? right : far))
+    int64_t shift = a->top_left ? 0 : p->nk - p->nq;
+    if (a->right != SIM_NO_BOUND && k0 > r1 + shift + a->right)
         return false;
-    return p->window_left < 0 || k1 >= r0 + shift - (p->window_left < far ? p->window_left : far);
+    return a->left == SIM_NO_BOUND || k1 >= r0 + shift - a->left;
 }
 
 bool sim_fault_shows(const struct sim_fault_alternative *alternative,

@@ -1,7 +1,8 @@
 /*
  * Mistakes that are tried on dQ, dK and dV of a backward pass whose forward pass was right: P is
  * exp(S - LSE) and dS = P (dP - delta) with the right LSE and delta, as a kernel reads them, so a
- * key that is wrongly shown has a weight that the others do not make room for.
+ * key that is wrongly shown has a weight that the others do not make room for. Then the same with
+ * LSE and delta of the mistake itself, as of a backward pass that computes its softmax again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 enum { MOST_HEADS = 2 }; /* wrong K/V heads that are recomputed */
 
 #define MOST_PRODUCTS 0x1p28
+#define MOST_OWN_PRODUCTS 0x1p26 /* where the softmax is computed again */
 #define FACTOR 1.5
 
 /* One K/V head as doubles, and what its query heads' rows need. */
@@ -138,30 +140,89 @@ static double bias_of(const struct fa_problem *p, int64_t batch, int64_t head, i
                 : 0;
 }
 
+/* One row of a query head under an alternative. */
+struct row_trial {
+    const struct head_trial *trial;
+    const struct sim_fault_alternative *alternative;
+    const double *q, *dout;
+    int64_t batch, head, row, keys;
+};
+
+static struct row_trial row_of(const struct head_trial *trial,
+                               const struct sim_fault_alternative *a, int64_t g, int64_t i)
+{
+    const struct fa_problem *p = trial->evidence->theirs->problem;
+    int64_t at = g * trial->n_rows + i;
+    return (struct row_trial){
+        .trial = trial,
+        .alternative = a,
+        .q = trial->q + at * p->d,
+        .dout = trial->dout + at * p->dv,
+        .batch = trial->kv_head / p->kv_heads,
+        .head = trial->kv_head % p->kv_heads * trial->group + g,
+        .row = trial->rows[i],
+        .keys = p->nk + (a->more_keys < 0 ? a->more_keys : 0),
+    };
+}
+
+/* -INFINITY where the key is not shown. */
+static double score_of(const struct row_trial *r, int64_t key)
+{
+    const struct sim_theirs *t = r->trial->evidence->theirs;
+    const struct fa_problem *p = t->problem;
+    if (!sim_fault_shows(r->alternative, t, r->batch, r->head, r->row, key))
+        return -INFINITY;
+    return r->alternative->scale * dot(r->q, r->trial->k + key * p->d, p->d) +
+           bias_of(p, r->batch, r->head, r->row, key);
+}
+
+static double keep_of(const struct row_trial *r, int64_t key)
+{
+    const struct fa_problem *p = r->trial->evidence->theirs->problem;
+    return r->alternative->no_dropout ? 1 : keep_factor(p, r->batch, r->head, r->row, key);
+}
+
+/* LSE and delta of the row's own mistake; LSE is -INFINITY where it sees no key. */
+static void solve_softmax(const struct row_trial *r, double *lse, double *delta)
+{
+    const struct fa_problem *p = r->trial->evidence->theirs->problem;
+    double m = -INFINITY, l = 0, sum = 0;
+    for (int64_t key = 0; key < r->keys; key++)
+        m = fmax(m, score_of(r, key));
+    for (int64_t key = 0; key < r->keys && isfinite(m); key++) {
+        double weight = exp(score_of(r, key) - m), z = weight > 0 ? keep_of(r, key) : 0;
+        l += weight;
+        if (z > 0)
+            sum += weight * z * dot(r->dout, r->trial->v + key * p->dv, p->dv);
+    }
+    *lse = m + log(l);
+    *delta = sum / l;
+}
+
 /* What row i of the group's head g gives to the output. */
 static void add_row(struct head_trial *trial, const struct sim_fault_alternative *a, int64_t g,
                     int64_t i)
 {
-    const struct sim_theirs *t = trial->evidence->theirs;
-    const struct fa_problem *p = t->problem;
+    const struct fa_problem *p = trial->evidence->theirs->problem;
     enum sim_output which = trial->evidence->which;
-    int64_t batch = trial->kv_head / p->kv_heads, at = g * trial->n_rows + i;
-    int64_t head = trial->kv_head % p->kv_heads * trial->group + g, row = trial->rows[i];
-    const double *q = trial->q + at * p->d, *dout = trial->dout + at * p->dv;
-    for (int64_t key = 0; key < p->nk + (a->more_keys < 0 ? a->more_keys : 0); key++) {
-        if (!sim_fault_shows(a, t, batch, head, row, key))
-            continue;
-        double score =
-            a->scale * dot(q, trial->k + key * p->d, p->d) + bias_of(p, batch, head, row, key);
-        double weight = exp(score - trial->lse[at]), z = keep_factor(p, batch, head, row, key);
+    const struct row_trial r = row_of(trial, a, g, i);
+    int64_t at = g * trial->n_rows + i;
+    const double *q = r.q, *dout = r.dout;
+    double lse = trial->lse[at], delta = trial->delta[at];
+    if (a->own_softmax)
+        solve_softmax(&r, &lse, &delta);
+    for (int64_t key = 0; key < r.keys && isfinite(lse); key++) {
+        double weight = exp(score_of(&r, key) - lse);
         if (!(weight > 0))
             continue;
+        double z = keep_of(&r, key);
         if (which == SIM_OUT_DV) {
             add(trial->sum + key * p->dv, weight * z, dout, p->dv);
             continue;
         }
         double dp = z > 0 ? z * dot(dout, trial->v + key * p->dv, p->dv) : 0;
-        double ds = p->scale * weight * (dp - (a->no_delta ? 0 : trial->delta[at]));
+        double scale = a->own_softmax ? a->scale : p->scale;
+        double ds = scale * weight * (dp - (a->no_delta ? 0 : delta));
         if (which == SIM_OUT_DQ)
             add(trial->sum + at * p->d, ds, trial->k + key * p->d, p->d);
         else
@@ -199,8 +260,7 @@ static bool holds(struct head_trial *trial, const struct sim_fault_alternative *
     memset(trial->sum, 0, (size_t)(sums * trial->evidence->columns) * sizeof *trial->sum);
     for (int64_t g = a->one_head ? trial->group - 1 : 0; g < trial->group; g++)
         for (int64_t i = 0; i < trial->n_rows; i++)
-            if (trial->rows[i] < p->nq - a->fewer_rows &&
-                isfinite(trial->lse[g * trial->n_rows + i]))
+            if (trial->rows[i] < p->nq - a->fewer_rows)
                 add_row(trial, a, g, i);
     return agrees(trial);
 }
@@ -211,8 +271,7 @@ static int list_alternatives(const struct sim_fault_evidence *e,
 {
     const struct sim_theirs *t = e->theirs;
     const struct fa_problem *p = t->problem;
-    struct sim_fault_alternative right = {.scale = p->scale,
-                                          .top_left = p->causal == FA_CAUSAL_TOP_LEFT};
+    const struct sim_fault_alternative right = sim_fault_alternative_none(t);
     int all = sim_fault_alternatives_list(t, list), n = 0;
     for (int i = 0; i < all; i++)
         if (list[i].more_keys <= 0 && !list[i].heads_modulo && !list[i].first_head &&
@@ -261,7 +320,8 @@ enum fa_status sim_fault_try_backward(const struct sim_fault_evidence *evidence,
     int64_t group = p->heads / p->kv_heads;
     int64_t n_rows = evidence->which == SIM_OUT_DQ ? evidence->n_rows : p->nq;
     int n_trials = 0, n = list_alternatives(evidence, list);
-    if ((double)group * (double)n_rows * (double)p->nk * (double)(p->d + p->dv) > MOST_PRODUCTS)
+    double products = (double)group * (double)n_rows * (double)p->nk * (double)(p->d + p->dv);
+    if (products > MOST_PRODUCTS)
         return FA_OK;
     for (int64_t head = 0; head < p->batch * p->kv_heads && n_trials < MOST_HEADS; head++) {
         if (!is_head_wrong(evidence, head, group))
@@ -273,18 +333,20 @@ enum fa_status sim_fault_try_backward(const struct sim_fault_evidence *evidence,
         if (status != FA_OK)
             goto done;
     }
-    for (int i = 0; i < n; i++) {
+    int all = products > MOST_OWN_PRODUCTS ? n : 2 * n;
+    for (int i = 0; i < all && finding->fault == SIM_FAULT_NONE; i++) {
+        struct sim_fault_alternative tried = list[i % n];
         bool good = n_trials > 0;
+        tried.own_softmax = i >= n;
         for (int h = 0; h < n_trials && good; h++)
-            good = holds(&trials[h], &list[i]);
-        if (watch && watch->tick && !watch->tick(watch->context, (double)(i + 1) / (double)n)) {
+            good = holds(&trials[h], &tried);
+        if (watch && watch->tick && !watch->tick(watch->context, (double)(i + 1) / (double)all)) {
             status = fa_fail(error, FA_CANCELLED, "stopped before the fault was found");
             goto done;
         }
-        if (good) {
-            sim_fault_found(finding, list[i].fault, "%s", list[i].look);
-            break;
-        }
+        if (good)
+            sim_fault_found(finding, tried.fault, "%s%s", tried.look,
+                            tried.own_softmax ? " (in a softmax of the backward pass's own)" : "");
     }
 done:
     for (int h = 0; h < n_trials; h++)

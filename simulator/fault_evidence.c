@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "reference/gradients.h"
+#include "reference/naive.h"
 #include "reference/oracle.h"
 #include "simulator/fault_parts.h"
 
-enum { CHUNK_ROWS = 64 };
+enum { CHUNK_ROWS = SIM_CHECK_PART_ROWS };
 
 static bool is_of_keys(enum sim_output which)
 {
@@ -29,7 +30,7 @@ int64_t sim_fault_output_rows(const struct sim_theirs *theirs, enum sim_output w
 bool sim_fault_is_wrong(double got, double right, double budget)
 {
     if (isnan(got) || isnan(right))
-        return isnan(got) != isnan(right) && !(isnan(got) && isinf(right));
+        return isnan(got) != isnan(right);
     if (isinf(got) || isinf(right))
         return got != right;
     return !(fabs(got - right) <= budget);
@@ -101,7 +102,8 @@ bool sim_fault_view_transposed(const struct fa_tensor *tensor, struct fa_tensor 
     return has_order(tensor, bhsd) || has_order(tensor, bshd);
 }
 
-/* The rows to look at: all, or those that the check samples in the worst element's head. */
+/* The rows to look at: all, or those that the check samples in the worst element's head, with the
+ * worst's own, which a scan may have found elsewhere, in place of the next one. */
 static void list_rows(struct sim_fault_evidence *e, const int64_t worst[4], int64_t n)
 {
     const struct fa_problem *p = e->theirs->problem;
@@ -117,21 +119,52 @@ static void list_rows(struct sim_fault_evidence *e, const int64_t worst[4], int6
         sim_check_sample(p, head / (p->heads / p->kv_heads), e->rows);
     else
         sim_check_sample(p, head, e->rows);
+    int64_t at = 0;
+    while (at < e->n_rows && e->rows[at] < worst[2])
+        at++;
+    if (at < e->n_rows && worst[2] >= 0)
+        e->rows[at] = worst[2];
 }
 
-/* Rows first .. first + n of one query head: O or LSE. */
-static enum fa_status solve_rows(const struct sim_fault_evidence *e, int64_t head, int64_t first,
-                                 int64_t n, struct fa_error *error)
+/* Who answers: the oracle, or the naive run, whose NaN excuse theirs (check.h). */
+enum source { ORACLE, NAIVE };
+
+/* A job is 64 rows of one query head of O or LSE, or one K/V head of a gradient. */
+static int64_t count_jobs(const struct sim_fault_evidence *e)
+{
+    const struct fa_problem *p = e->theirs->problem;
+    bool forward = e->which == SIM_OUT_O || e->which == SIM_OUT_LSE;
+    return forward ? e->heads * sim_check_parts_of(e->n_rows) : p->batch * p->kv_heads;
+}
+
+/* The job's first row, counting those of all heads; returns how many. */
+static int64_t rows_of_job(const struct sim_fault_evidence *e, int64_t job, int64_t *first)
+{
+    const struct fa_problem *p = e->theirs->problem;
+    int64_t chunks = sim_check_parts_of(e->n_rows), in_head = job % chunks * CHUNK_ROWS;
+    int64_t heads = is_of_keys(e->which) ? 1 : p->heads / p->kv_heads;
+    if (e->which != SIM_OUT_O && e->which != SIM_OUT_LSE) {
+        *first = job * heads * e->n_rows;
+        return heads * e->n_rows;
+    }
+    *first = job / chunks * e->n_rows + in_head;
+    return e->n_rows - in_head < CHUNK_ROWS ? e->n_rows - in_head : CHUNK_ROWS;
+}
+
+/* O or LSE of n rows, which count those of all heads. */
+static enum fa_status solve_rows(const struct sim_fault_evidence *e, enum source source,
+                                 int64_t first, int64_t n, double *to, struct fa_error *error)
 {
     const struct sim_theirs *t = e->theirs;
     const struct fa_problem *p = t->problem;
-    double *to = e->right + (head * e->n_rows + first) * e->columns, lse[CHUNK_ROWS];
+    const int64_t *rows = e->rows + first % e->n_rows;
+    double lse[CHUNK_ROWS];
     bool wants_lse = e->which == SIM_OUT_LSE;
     double *o = wants_lse ? malloc((size_t)(n * p->dv + 1) * sizeof *o) : to;
     if (!o)
         return fa_fail(error, FA_NO_MEMORY, "no memory for the oracle's rows");
-    enum fa_status status =
-        fa_oracle_rows(p, t->q, t->k, t->v, head, e->rows + first, n, o, lse, error);
+    enum fa_status status = (source == ORACLE ? fa_oracle_rows : fa_naive_rows)(
+        p, t->q, t->k, t->v, first / e->n_rows, rows, n, o, lse, error);
     if (status == FA_OK && wants_lse)
         memcpy(to, lse, (size_t)n * sizeof *lse);
     if (wants_lse)
@@ -139,21 +172,19 @@ static enum fa_status solve_rows(const struct sim_fault_evidence *e, int64_t hea
     return status;
 }
 
-static enum fa_status solve_job(const struct sim_fault_evidence *e, int64_t job, int64_t chunks,
-                                struct fa_error *error)
+static enum fa_status solve_job(const struct sim_fault_evidence *e, enum source source,
+                                int64_t job, double *to, struct fa_error *error)
 {
     const struct sim_theirs *t = e->theirs;
     const struct fa_problem *p = t->problem;
     if (e->which == SIM_OUT_O || e->which == SIM_OUT_LSE) {
-        int64_t first = job % chunks * CHUNK_ROWS, n = e->n_rows - first;
-        return solve_rows(e, job / chunks, first, n < CHUNK_ROWS ? n : CHUNK_ROWS, error);
+        int64_t first, n = rows_of_job(e, job, &first);
+        return solve_rows(e, source, first, n, to, error);
     }
-    int64_t group = is_of_keys(e->which) ? 1 : p->heads / p->kv_heads;
-    double *to = e->right + job * group * e->n_rows * e->columns;
     struct fa_gradient_parts parts = {.rows = e->rows, .n_rows = e->n_rows};
     if (is_of_keys(e->which))
         parts = (struct fa_gradient_parts){.keys = e->rows, .n_keys = e->n_rows};
-    return fa_oracle_gradients(
+    return (source == ORACLE ? fa_oracle_gradients : fa_naive_gradients)(
         p, t->q, t->k, t->v, t->dout, job, &parts, e->which == SIM_OUT_DQ ? to : NULL,
         e->which == SIM_OUT_DK ? to : NULL, e->which == SIM_OUT_DV ? to : NULL, error);
 }
@@ -162,10 +193,7 @@ static enum fa_status solve_job(const struct sim_fault_evidence *e, int64_t job,
 static enum fa_status solve(const struct sim_fault_evidence *e, const struct fa_watch *watch,
                             struct fa_error *error)
 {
-    const struct fa_problem *p = e->theirs->problem;
-    bool forward = e->which == SIM_OUT_O || e->which == SIM_OUT_LSE;
-    int64_t chunks = (e->n_rows + CHUNK_ROWS - 1) / CHUNK_ROWS, done = 0;
-    int64_t n = forward ? e->heads * chunks : p->batch * p->kv_heads;
+    int64_t done = 0, n = count_jobs(e);
     enum fa_status status = FA_OK;
 #pragma omp parallel for schedule(dynamic) num_threads(e->threads) if (e->threads > 1)
     for (int64_t job = 0; job < n; job++) {
@@ -175,7 +203,9 @@ static enum fa_status solve(const struct sim_fault_evidence *e, const struct fa_
         before = status;
         if (before != FA_OK)
             continue;
-        now = solve_job(e, job, chunks, &inner);
+        int64_t first;
+        rows_of_job(e, job, &first);
+        now = solve_job(e, ORACLE, job, e->right + first * e->columns, &inner);
 #pragma omp critical(sim_fault_solve)
         {
             done++;
@@ -189,6 +219,99 @@ static enum fa_status solve(const struct sim_fault_evidence *e, const struct fa_
             }
         }
     }
+    return status;
+}
+
+/* Element `at` of theirs, in the order of `right`. */
+static double theirs_at(const struct sim_fault_evidence *e, int64_t at)
+{
+    int64_t row = at / e->columns;
+    return sim_fault_got(e, e->got, row / e->n_rows, row % e->n_rows, at % e->columns);
+}
+
+/* NaN for an infinity, where the naive run has NaN too, is what check.h leaves out: `right` takes
+ * it. */
+static enum fa_status excuse_underflow(struct sim_fault_evidence *e, struct fa_error *error)
+{
+    enum fa_status status = FA_OK;
+    int64_t jobs = e->which == SIM_OUT_LSE ? 0 : count_jobs(e);
+    for (int64_t job = 0; job < jobs && status == FA_OK; job++) {
+        int64_t at, n = rows_of_job(e, job, &at) * e->columns, i = 0;
+        at *= e->columns;
+        while (i < n && !(isinf(e->right[at + i]) && isnan(theirs_at(e, at + i))))
+            i++;
+        if (i == n)
+            continue;
+        double *naive = malloc((size_t)n * sizeof *naive);
+        if (!naive)
+            return fa_fail(error, FA_NO_MEMORY, "no memory for the naive run's rows");
+        status = solve_job(e, NAIVE, job, naive, error);
+        for (; i < n && status == FA_OK; i++)
+            if (isinf(e->right[at + i]) && isnan(naive[i]) && isnan(theirs_at(e, at + i)))
+                e->right[at + i] = theirs_at(e, at + i);
+        free(naive);
+    }
+    return status;
+}
+
+/* The budgets of the parts of the output, by heads. */
+static enum fa_status find_budgets(const struct sim_fault_evidence *e, bool full,
+                                   const struct fa_watch *watch, double *budgets,
+                                   struct fa_error *error)
+{
+    const struct sim_theirs *t = e->theirs;
+    enum sim_check_mode mode = full ? SIM_CHECK_FULL : SIM_CHECK_SAMPLE;
+    struct sim_check forward;
+    struct sim_check_gradients backward;
+    const struct fa_tensor *given[SIM_OUTPUTS] = {[SIM_OUT_O] = t->output[SIM_OUT_O]};
+    double *parts[SIM_OUTPUTS] = {NULL};
+    given[e->which] = e->got;
+    parts[e->which] = budgets;
+    if (e->which == SIM_OUT_O || e->which == SIM_OUT_LSE)
+        return sim_check_forward_parts(t->problem, t->q, t->k, t->v, given[SIM_OUT_O],
+                                       given[SIM_OUT_LSE], mode, t->error_factor, e->threads,
+                                       watch, parts[SIM_OUT_O], parts[SIM_OUT_LSE], &forward,
+                                       error);
+    return sim_check_backward_parts(t->problem, t->q, t->k, t->v, t->dout, given[SIM_OUT_DQ],
+                                    given[SIM_OUT_DK], given[SIM_OUT_DV], mode,
+                                    t->error_factor_dq, t->error_factor_dkv, e->threads, watch,
+                                    parts + SIM_OUT_DQ, &backward, error);
+}
+
+static bool is_row_wrong(const struct sim_fault_evidence *e, int64_t row, double budget)
+{
+    for (int64_t at = row * e->columns; at < (row + 1) * e->columns; at++)
+        if (sim_fault_is_wrong(theirs_at(e, at), e->right[at], budget))
+            return true;
+    return false;
+}
+
+/* Where only parts fail: the smallest budget of those judges all, and rows that are within their
+ * own part's are right as they stand, so that no other is found wrong by that. */
+static enum fa_status judge_by_parts(struct sim_fault_evidence *e, const struct sim_judged *judged,
+                                     bool full, const struct fa_watch *watch,
+                                     struct fa_error *error)
+{
+    int64_t n_parts = sim_check_parts_of(e->n_rows), n_rows = e->heads * e->n_rows;
+    double *budgets = malloc((size_t)(e->heads * n_parts + 1) * sizeof *budgets);
+    if (!budgets)
+        return fa_fail(error, FA_NO_MEMORY, "no memory for the budgets of parts");
+    enum fa_status status = find_budgets(e, full, watch, budgets, error);
+    e->budget = judged->part.budget;
+    for (int pass = 0; pass < 2 && status == FA_OK; pass++) {
+        for (int64_t row = 0; row < n_rows; row++) {
+            int64_t part = row % e->n_rows / SIM_CHECK_PART_ROWS;
+            double own = budgets[row / e->n_rows * n_parts + part];
+            bool wrong = is_row_wrong(e, row, own);
+            if (pass == 0 && wrong)
+                e->budget = fmin(e->budget, own);
+            for (int64_t at = row * e->columns;
+                 pass == 1 && !wrong && at < (row + 1) * e->columns; at++)
+                if (sim_fault_is_wrong(theirs_at(e, at), e->right[at], e->budget))
+                    e->right[at] = theirs_at(e, at);
+        }
+    }
+    free(budgets);
     return status;
 }
 
@@ -245,6 +368,10 @@ enum fa_status sim_fault_evidence_make(const struct sim_theirs *theirs, enum sim
     }
     list_rows(&e, judged->worst, n);
     status = solve(&e, watch, error);
+    if (status == FA_OK)
+        status = excuse_underflow(&e, error);
+    if (status == FA_OK && sim_judged_fails_in_parts(judged))
+        status = judge_by_parts(&e, judged, full, watch, error);
     if (status != FA_OK)
         goto done;
     tally(&e);

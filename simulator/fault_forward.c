@@ -1,6 +1,6 @@
 /*
- * Mistakes that are tried on O: the oracle makes them too, on few rows, and the check (check.h)
- * says whether the output agrees with that. Everything a mask says is put into one element mask,
+ * Mistakes that are tried on O and LSE: the oracle makes them too, on few rows, and the check
+ * (check.h) says whether the output agrees with that. Everything a mask says is put into one element mask,
  * so that any rule can be broken in it.
  */
 #include <math.h>
@@ -21,7 +21,7 @@ struct trial {
     const struct sim_fault_alternative *alternative;
     int64_t places[PROBES], n; /* indices into the evidence's rows */
     struct fa_problem problem;
-    struct fa_tensor q, k, v, o, mask, bias, keep;
+    struct fa_tensor q, k, v, o, lse, mask, bias, keep;
 };
 
 static bool is_row_wrong(const struct sim_fault_evidence *e, int64_t i)
@@ -180,7 +180,11 @@ static enum fa_status take_keep(struct trial *trial, struct fa_error *error)
     const struct sim_fault_evidence *e = trial->evidence;
     const struct fa_problem *p = e->theirs->problem;
     const int64_t shape[4] = {p->batch, p->heads, trial->n, trial->problem.nk};
-    if (!(p->dropout_p > 0))
+    if (trial->alternative->no_dropout) {
+        trial->problem.dropout_p = 0;
+        trial->problem.dropout_keep = NULL;
+    }
+    if (!(trial->problem.dropout_p > 0))
         return FA_OK;
     enum fa_status status = fa_tensor_create(&trial->keep, FA_U8, shape, error);
     for (int64_t b = 0; b < shape[0] && status == FA_OK; b++)
@@ -205,6 +209,7 @@ static void trial_free(struct trial *trial)
     fa_tensor_free(&trial->k);
     fa_tensor_free(&trial->v);
     fa_tensor_free(&trial->o);
+    fa_tensor_free(&trial->lse);
     fa_tensor_free(&trial->mask);
     fa_tensor_free(&trial->bias);
     fa_tensor_free(&trial->keep);
@@ -234,6 +239,8 @@ static enum fa_status trial_make(struct trial *trial, struct fa_error *error)
     enum fa_status status = gather(trial, t->q, &trial->q, error);
     if (status == FA_OK)
         status = gather(trial, t->output[SIM_OUT_O], &trial->o, error);
+    if (status == FA_OK && trial->evidence->which == SIM_OUT_LSE)
+        status = gather(trial, t->output[SIM_OUT_LSE], &trial->lse, error);
     if (status == FA_OK)
         status = take_keys(trial, t->k, trial->alternative->k_transposed, &trial->k, error);
     if (status == FA_OK)
@@ -260,7 +267,7 @@ static double error_of(const struct trial *trial)
     return most;
 }
 
-/* Whether O agrees with the oracle's own mistake. */
+/* Whether the output, O or LSE, agrees with the oracle's own mistake. */
 static enum fa_status trial_run(struct trial *trial, const struct fa_watch *watch, bool *holds,
                                 struct fa_error *error)
 {
@@ -268,9 +275,12 @@ static enum fa_status trial_run(struct trial *trial, const struct fa_watch *watc
     enum fa_status status = trial_make(trial, error);
     if (status == FA_OK)
         status = sim_check_forward(&trial->problem, &trial->q, &trial->k, &trial->v, &trial->o,
-                                   NULL, SIM_CHECK_FULL, FACTOR, trial->evidence->threads, watch,
-                                   &check, error);
-    if (status == FA_OK)
+                                   &trial->lse, SIM_CHECK_FULL, FACTOR, trial->evidence->threads,
+                                   watch, &check, error);
+    if (status == FA_OK && trial->evidence->which == SIM_OUT_LSE)
+        *holds = fa_comparison_within(&check.lse, check.lse_budget) &&
+                 2 * check.lse.max_abs_error <= error_of(trial);
+    else if (status == FA_OK)
         *holds = check.pass && 2 * check.o.max_abs_error <= error_of(trial);
     trial_free(trial);
     return status;

@@ -53,11 +53,12 @@ struct census {
     int64_t nan, empty;                    /* of nonfinite: NaN; in rows whose LSE is -inf */
     double constant;
     int64_t n_constant;
+    double least_right, most_right; /* of the finite right values there */
 };
 
 static struct census take_census(const struct sim_fault_evidence *e)
 {
-    struct census census = {0};
+    struct census census = {.least_right = INFINITY, .most_right = -INFINITY};
     int64_t lead = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t head = 0; head < e->heads; head++) {
@@ -77,6 +78,10 @@ static struct census take_census(const struct sim_fault_evidence *e)
                     census.lost += !isfinite(right);
                     census.empty += isnan(got) && right == 0;
                     census.zeros += got == 0;
+                    if (isfinite(right)) {
+                        census.least_right = fmin(census.least_right, right);
+                        census.most_right = fmax(census.most_right, right);
+                    }
                     /* The majority's candidate, if there is a majority. */
                     if (lead == 0)
                         census.constant = got;
@@ -200,9 +205,25 @@ static double factor_of(const struct sim_fault_evidence *e, int64_t h0, int64_t 
     return square > 0 ? (double)(product / square) : 1;
 }
 
+/* The row's largest distance from a multiple of the right one. */
+static double error_beside(const struct sim_fault_evidence *e, int64_t head, int64_t i,
+                           double factor)
+{
+    double most = 0;
+    for (int64_t c = 0; c < e->columns; c++)
+        most = fmax(most, fabs(sim_fault_got(e, e->got, head, i, c) -
+                               factor * sim_fault_right(e, head, i, c)));
+    return most;
+}
+
+/* Whether the row is that multiple of the right one, and where it is wrong clearly nearer to it:
+ * any noise has a factor that brings it a little nearer. */
 static bool row_is_multiple(const struct sim_fault_evidence *e, int64_t head, int64_t i,
                             double factor)
 {
+    bool wrong = e->wrong[head * e->n_rows + i] > 0;
+    if (wrong && 2 * error_beside(e, head, i, factor) > error_beside(e, head, i, 1))
+        return false;
     for (int64_t c = 0; c < e->columns; c++)
         if (sim_fault_is_wrong(sim_fault_got(e, e->got, head, i, c),
                                factor * sim_fault_right(e, head, i, c),
@@ -211,13 +232,14 @@ static bool row_is_multiple(const struct sim_fault_evidence *e, int64_t head, in
     return true;
 }
 
-/* Whether the row is large enough beside the budget for a factor to be seen in it. */
-static bool is_row_large(const struct sim_fault_evidence *e, int64_t head, int64_t i)
+/* Whether the row is large enough beside the budget for a factor to be seen in it, and its multiple
+ * for not being taken for any small numbers, which are 0 times every row. */
+static bool is_row_large(const struct sim_fault_evidence *e, int64_t head, int64_t i, double factor)
 {
+    double most = 0;
     for (int64_t c = 0; c < e->columns; c++)
-        if (fabs(sim_fault_right(e, head, i, c)) > 8 * e->budget)
-            return true;
-    return false;
+        most = fmax(most, fabs(sim_fault_right(e, head, i, c)));
+    return most > 8 * e->budget && fabs(factor) * most > 2 * e->budget;
 }
 
 static void look_at_one_factor(const struct sim_fault_evidence *e,
@@ -239,7 +261,21 @@ static void look_at_one_factor(const struct sim_fault_evidence *e,
                                      "dropout");
 }
 
-/* 13: wrong rows are multiples of the right ones. */
+/* What makes rows multiples of the right ones, of O or of a gradient. */
+static const char *cause_of_factors(enum sim_output which, double least, double most)
+{
+    if (which == SIM_OUT_DQ)
+        return "the row's P or dS has a factor, as of an LSE that is off, or its sum over the keys "
+               "is added up more than once";
+    if (which == SIM_OUT_DK || which == SIM_OUT_DV)
+        return "the key's sum over the rows is added up more than once, or divided by what belongs "
+               "to a row";
+    return least >= 1  ? "O is never divided by l, or l forgot the tiles before the last"
+           : most <= 1 ? "O is divided by l twice, or l counts what O does not"
+                       : "O and l are rescaled differently";
+}
+
+/* 14: wrong rows are multiples of the right ones. */
 static void look_at_rows(const struct sim_fault_evidence *e, struct sim_fault_finding *finding)
 {
     double least = INFINITY, most = -INFINITY;
@@ -254,27 +290,24 @@ static void look_at_rows(const struct sim_fault_evidence *e, struct sim_fault_fi
             double factor = factor_of(e, head, head + 1, i, i + 1);
             if (!row_is_multiple(e, head, i, factor))
                 return;
-            large += is_row_large(e, head, i);
+            large += is_row_large(e, head, i, factor);
             least = fmin(least, factor);
             most = fmax(most, factor);
         }
     }
-    if (2 * large < e->n_wrong_rows)
+    if (2 * large < e->n_wrong_rows || (least < 0 && most > 0))
         return;
     sim_fault_found(finding, SIM_FAULT_ROW_SCALE,
                     "each wrong row is a multiple of the right one, by %.4g to %.4g: %s", least,
-                    most,
-                    least >= 1  ? "O is never divided by l, or l forgot the tiles before the last"
-                    : most <= 1 ? "O is divided by l twice, or l counts what O does not"
-                                : "O and l are rescaled differently");
+                    most, cause_of_factors(e->which, least, most));
 }
 
-/* 14 to 16: what is left. */
-static void look_at_the_rest(const struct sim_fault_evidence *e, const struct census *census,
+/* 13: one number, where the right ones are not one too. */
+static void look_at_constant(const struct sim_fault_evidence *e, const struct census *census,
                              struct sim_fault_finding *finding)
 {
-    bool of_keys = e->which == SIM_OUT_DK || e->which == SIM_OUT_DV;
-    bool constant = census->n_constant >= 16 && 10 * census->n_constant >= 9 * e->n_wrong;
+    bool constant = census->n_constant >= 16 && 10 * census->n_constant >= 9 * e->n_wrong &&
+                    census->most_right - census->least_right > e->budget;
     if (constant && census->constant == 0)
         sim_fault_found(finding, SIM_FAULT_ZEROS, "nearly all of the wrong elements are 0");
     if (constant)
@@ -283,6 +316,12 @@ static void look_at_the_rest(const struct sim_fault_evidence *e, const struct ce
             "the wrong elements are all %.9g: a buffer's old contents, or one value stored "
             "for all",
             census->constant);
+}
+
+/* 15 and 16: what is left. */
+static void look_at_the_rest(const struct sim_fault_evidence *e, struct sim_fault_finding *finding)
+{
+    bool of_keys = e->which == SIM_OUT_DK || e->which == SIM_OUT_DV;
     if (sim_fault_is_in_last_tile(e))
         sim_fault_found(finding, SIM_FAULT_LAST_TILE,
                         "only rows of the ragged last tile are wrong: %s",
@@ -312,12 +351,13 @@ enum fa_status sim_fault_classify(const struct sim_fault_evidence *e, const stru
         sim_fault_found(
             finding, SIM_FAULT_BASE2_LSE,
             "LSE is a logarithm in base 2: multiply it by ln 2 (m and l were kept for 2^x)");
-    if (finding->fault == SIM_FAULT_NONE && e->which == SIM_OUT_O)
+    if (finding->fault == SIM_FAULT_NONE && (e->which == SIM_OUT_O || e->which == SIM_OUT_LSE))
         status = sim_fault_try_forward(e, watch, finding, error);
-    else if (finding->fault == SIM_FAULT_NONE && e->which != SIM_OUT_LSE)
+    else if (finding->fault == SIM_FAULT_NONE)
         status = sim_fault_try_backward(e, watch, finding, error);
+    look_at_constant(e, &census, finding);
     if (finding->fault == SIM_FAULT_NONE && status == FA_OK)
         look_at_rows(e, finding);
-    look_at_the_rest(e, &census, finding);
+    look_at_the_rest(e, finding);
     return status;
 }

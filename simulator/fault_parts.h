@@ -16,11 +16,13 @@ struct sim_fault_evidence {
     const struct sim_theirs *theirs;
     enum sim_output which;
     const struct fa_tensor *got;
-    double budget;
+    double budget; /* the tensor's; where only parts fail, the smallest of those that do */
     int threads;
     int64_t heads, n_rows, columns; /* heads batch-major: query heads, K/V heads for dK and dV */
     int64_t *rows;                  /* ascending */
-    double *right;                  /* [heads, n_rows, columns] */
+    /* [heads, n_rows, columns]: the oracle's; but theirs in elements that the check excuses, or,
+     * where only parts fail, that are above `budget` in a row that is within its own part's. */
+    double *right;
     int64_t *wrong;                 /* [heads, n_rows]: wrong elements of the row */
     /* Of all of them. */
     int64_t n_wrong, n_wrong_rows, n_wrong_heads;
@@ -39,8 +41,7 @@ void sim_fault_evidence_free(struct sim_fault_evidence *evidence);
 int64_t sim_fault_output_heads(const struct sim_theirs *theirs, enum sim_output which);
 int64_t sim_fault_output_rows(const struct sim_theirs *theirs, enum sim_output which);
 
-/* Whether `got` is not `right` within the budget; see compare.h on NaN and infinities. NaN where an
- * infinite V stands under a weight that underflows is what check.h excuses. */
+/* Whether `got` is not `right` within the budget; see compare.h on NaN and infinities. */
 bool sim_fault_is_wrong(double got, double right, double budget);
 
 /* Element (i, c) of a head, i counting the evidence's rows: theirs, and the oracle's. */
@@ -81,11 +82,11 @@ sim_fault_found(struct sim_fault_finding *finding, enum sim_fault fault, const c
 struct sim_fault_alternative {
     enum sim_fault fault;
     const char *look;
-    bool top_left;     /* the diagonal's alignment */
-    int64_t beyond;    /* keys past the diagonal that are shown; -1: it is hidden too */
+    bool top_left; /* the diagonal's alignment */
+    /* Keys before and past the diagonal that are shown, as causal and window say; -1: not even the
+     * diagonal's own. */
+    int64_t left, right;
     bool by_tiles;     /* the mask is applied to whole tiles */
-    bool unmasked;     /* causal and window are not applied */
-    bool causal;       /* there is a causal mask, though the problem has none */
     int64_t more_keys; /* keys counted past the last; negative: left out before it */
     bool repeat_last;  /* those are the last key again, not zeros */
     bool all_see_them; /* by all rows, whatever the mask says */
@@ -94,13 +95,21 @@ struct sim_fault_alternative {
     bool first_head, first_batch; /* K and V are those of the first for all */
     bool other_layout;            /* all tensors are read in the other layout */
     bool k_transposed, v_transposed;
+    bool no_dropout; /* all weights are kept */
     /* Of a backward pass. */
     int64_t fewer_rows; /* the last queries are left out */
     bool no_delta;      /* dS = P dP */
+    bool own_softmax;   /* LSE and delta are computed again, with the same mistake */
     bool one_head;      /* dK and dV are those of the last query head of each group */
 };
 
-enum { SIM_MOST_ALTERNATIVES = 40 };
+/* A mask's edge that is not there. */
+#define SIM_NO_BOUND INT64_MAX
+
+enum { SIM_MOST_ALTERNATIVES = 64 };
+
+/* The problem as it is. */
+struct sim_fault_alternative sim_fault_alternative_none(const struct sim_theirs *theirs);
 
 /* Those that differ from the problem, in the order in which they are tried. Returns how many. */
 int sim_fault_alternatives_list(const struct sim_theirs *theirs,
@@ -111,8 +120,8 @@ bool sim_fault_shows(const struct sim_fault_alternative *alternative,
                      const struct sim_theirs *theirs, int64_t batch, int64_t head, int64_t row,
                      int64_t key);
 
-/* 8 to 12 of faults.h, on O; and on dQ, dK and dV with the right LSE and delta. The finding stays
- * as it is where none holds. Errors: FA_NO_MEMORY, FA_CANCELLED. */
+/* 8 to 12 of faults.h, on O and LSE; and on dQ, dK and dV with the right LSE and delta, or those of
+ * the mistake itself. The finding stays as it is where none holds. Errors: FA_NO_MEMORY, FA_CANCELLED. */
 enum fa_status sim_fault_try_forward(const struct sim_fault_evidence *evidence,
                                      const struct fa_watch *watch,
                                      struct sim_fault_finding *finding, struct fa_error *error);

@@ -9,6 +9,7 @@
 
 #include "reference/gradients.h"
 #include "reference/oracle.h"
+#include "simulator/check_scan.h"
 #include "simulator/fault_parts.h"
 
 static const char *const fault_names[SIM_FAULTS] = {
@@ -40,6 +41,11 @@ const char *sim_output_name(enum sim_output output)
     return (unsigned)output < SIM_OUTPUTS ? output_names[output] : "unknown";
 }
 
+bool sim_judged_fails_in_parts(const struct sim_judged *judged)
+{
+    return judged->part.wrong > 0 && fa_comparison_within(&judged->compared, judged->budget);
+}
+
 /* Where the worst element stands: its index counts the rows that were compared, by heads. */
 static void locate(const struct sim_theirs *theirs, enum sim_output which, bool full,
                    struct sim_judged *judged)
@@ -50,7 +56,9 @@ static void locate(const struct sim_theirs *theirs, enum sim_output which, bool 
     bool forward = which == SIM_OUT_O || which == SIM_OUT_LSE;
     int64_t most = forward ? SIM_CHECK_ALL_ROWS : SIM_CHECK_ALL_GRADIENTS;
     int64_t compared = full || n <= most ? n : SIM_CHECK_SAMPLED_ROWS;
-    int64_t index = judged->compared.worst, sample[SIM_CHECK_SAMPLED_ROWS];
+    int64_t sample[SIM_CHECK_SAMPLED_ROWS];
+    int64_t index =
+        sim_judged_fails_in_parts(judged) ? judged->part.worst : judged->compared.worst;
     for (int axis = 0; axis < 4; axis++)
         judged->worst[axis] = -1;
     if (index < 0)
@@ -110,6 +118,16 @@ static bool is_given(const struct sim_theirs *theirs, enum sim_output which)
     return theirs->output[which] && theirs->output[which]->data;
 }
 
+/* What no right output holds fails outside of the sample too. */
+static void scan(const struct sim_theirs *theirs, enum sim_output which,
+                 const struct sim_scan_limits *limits, struct sim_judged *judged)
+{
+    if (!judged->pass)
+        return;
+    judged->beyond = sim_scan_output(theirs, which, limits, judged->budget, judged->worst);
+    judged->pass = judged->beyond == 0;
+}
+
 /* Compares all that is given, and finds the worst of each. */
 static enum fa_status compare(const struct sim_theirs *t, enum sim_check_mode mode, int threads,
                               const struct fa_watch *watch, struct sim_verdict *verdict,
@@ -129,7 +147,11 @@ static enum fa_status compare(const struct sim_theirs *t, enum sim_check_mode mo
                                              backward.dv};
     const double budgets[] = {forward.o_budget, forward.lse_budget, backward.dq_budget,
                               backward.dk_budget, backward.dv_budget};
+    const struct sim_check_part parts[] = {forward.o_part, forward.lse_part, backward.dq_part,
+                                           backward.dk_part, backward.dv_part};
+    const struct sim_scan_limits limits = sim_scan_limits_make(t);
     verdict->pass = true;
+    verdict->nonfinite_inputs = limits.nonfinite;
     verdict->sampled = forward.sampled || backward.sampled;
     verdict->underflowed = forward.underflowed + backward.underflowed;
     for (int i = 0; i < SIM_OUTPUTS && status == FA_OK; i++) {
@@ -140,9 +162,12 @@ static enum fa_status compare(const struct sim_theirs *t, enum sim_check_mode mo
             continue;
         judged->compared = compared[i];
         judged->budget = budgets[i];
-        judged->pass = fa_comparison_within(&compared[i], budgets[i]);
-        verdict->pass = verdict->pass && judged->pass;
+        judged->part = parts[i];
+        judged->pass = fa_comparison_within(&compared[i], budgets[i]) && parts[i].wrong == 0;
         locate(t, (enum sim_output)i, mode == SIM_CHECK_FULL, judged);
+        if (i <= SIM_OUT_LSE ? forward.sampled : backward.sampled)
+            scan(t, (enum sim_output)i, &limits, judged);
+        verdict->pass = verdict->pass && judged->pass;
         status = solve_worst(t, (enum sim_output)i, judged, error);
     }
     return status;
@@ -175,6 +200,9 @@ static void describe_place(const struct sim_fault_evidence *e, char text[SIM_FAU
 {
     int64_t first = INT64_MAX, last = -1, c0 = INT64_MAX, c1 = -1;
     const char *what = e->which == SIM_OUT_DK || e->which == SIM_OUT_DV ? "key" : "row";
+    text[0] = '\0';
+    if (e->n_wrong == 0)
+        return;
     for (int64_t head = 0; head < e->heads; head++)
         for (int64_t i = 0; i < e->n_rows; i++)
             for (int64_t c = 0; c < e->columns && e->wrong[head * e->n_rows + i] > 0; c++)
@@ -222,7 +250,11 @@ static enum fa_status diagnose(const struct sim_theirs *theirs, bool full, int t
         status = sim_fault_map_make(&evidence, &verdict->map, error);
     if (status == FA_OK) {
         verdict->fault = finding.fault;
-        memcpy(verdict->look, finding.look, sizeof verdict->look);
+        int n = snprintf(verdict->look, SIM_FAULT_TEXT, "%s", finding.look);
+        if (verdict->output[culprit].beyond > 0 && n < SIM_FAULT_TEXT)
+            snprintf(verdict->look + n, (size_t)(SIM_FAULT_TEXT - n),
+                     " (%" PRId64 " in rows that were not sampled, of which all are scanned)",
+                     verdict->output[culprit].beyond);
         describe_place(&evidence, verdict->where);
     }
     sim_fault_evidence_free(&evidence);

@@ -3,7 +3,8 @@
  * what kind of mistake they look like.
  *
  * Each output that is given is compared as check.h and check_gradients.h compare ours, against the
- * same budgets. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
+ * same budgets. Where some element's error is above its tensor's budget, such elements are what is
+ * looked at; where only parts fail, it is the rows in which an error is above the part's. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
  * at closely: all its rows, or the sampled ones and the worst, are set beside the oracle's, and the
  * first of these that fits names the fault.
  *
@@ -16,28 +17,33 @@
  *    6  head-swap         every wrong head holds another head's right values
  *    7  base2-lse         LSE alone: right after a multiplication by ln 2
  *    8  causal-alignment  right under the other alignment of the diagonal
- *    9  diagonal          right with the diagonal one key further or one short, or with the mask
- *                         applied to whole tiles alone (`other`: right without causal and window,
- *                         or under a causal mask that was not asked for)
+ *    9  diagonal          right with the diagonal, or an edge of the window, one key further or one
+ *                         short, or with the mask applied to whole tiles alone (`other`: right
+ *                         without causal and window or one of them, with the window's edges
+ *                         exchanged, or under a causal mask that was not asked for)
  *   10  last-tile         right with the last key tile's padding counted as keys (of zeros, or of
- *                         the last key again), with the ragged tile left out, or one key off
+ *                         the last key again), with the ragged tile left out, or one key off; of
+ *                         tiles of 16 to 256 keys too, whatever tiles are said
  *   11  scale             right with another scale: none, 1/d, sqrt(d), of a padded d, of 2^x
  *   12  head-swap, layout, transposed: right with K and V of other heads, with all tensors in the
- *                         other layout, with K or V read transposed
- *   13  scale, row-scale  every wrong row is the right one times a number: one number for all of dQ
- *                         or dK is a scale, any other a row-scale
- *   14  zeros, unwritten  at least 16 and 90 % of the wrong elements are 0, or one other number
+ *                         other layout, with K or V read transposed (`other`: without dropout)
+ *   13  zeros, unwritten  at least 16 and 90 % of the wrong elements are 0, or one other number
+ *   14  scale, row-scale  every wrong row is the right one times a number, and at most half as far
+ *                         from that as from the right one: one number for all of dQ or dK is a
+ *                         scale, any other a row-scale
  *   15  last-tile         wrong in the ragged last tile of rows (of keys, for dK and dV) alone, and
  *                         there are others
  *   16  other             none of these
  *
  * 8 to 12 are recomputed by the oracle on at most 64 rows of all heads, wrong ones and right ones,
- * and hold if the output agrees with that within that problem's own budget (half as much again,
- * since few rows are looked at), and at most half as badly as with the truth: noise a little above
- * its budget is no fault of the mask. A gradient that is wrong while O and LSE are right is tried
- * in up to two wrong K/V heads with the right LSE and delta, which a backward pass reads: under 8
- * to 10 and a wrong scale of S, without delta, without the last tile's queries, and with one query
- * head of a group alone; not where a head has more than 2^28 products. Two faults in one output
+ * for O, and for LSE beside a right O. They hold if the output agrees with that within that
+ * problem's own budget (half as much again, since few rows are looked at), and at most half as badly
+ * as with the truth: noise a little above its budget is no fault of the mask. A gradient that is
+ * wrong while O and LSE are right is tried in up to two wrong K/V heads with the right LSE and
+ * delta, which a backward pass reads: under 8 to 10 and a wrong scale of S, without dropout, without
+ * delta, without the last tile's queries, and with one query head of a group alone. Then under the
+ * same with LSE and delta of the mistake's own, as a backward pass has that computes its softmax
+ * again. Not where a head has more than 2^28 products (2^26 with that). Two faults in one output
  * are named by the one that comes first here, or `other`; never `none`.
  */
 #ifndef SIM_FAULTS_H
@@ -89,11 +95,20 @@ struct sim_judged {
     bool given, pass;
     struct fa_comparison compared;
     double budget;
-    int64_t worst[4];     /* batch, head, row or key, column; -1: nothing differs */
+    struct sim_check_part part;
+    /* Batch, head, row or key, column; -1: nothing differs. Of the worst part where only parts
+     * fail. */
+    int64_t worst[4];
     double theirs, right; /* of the worst element */
+    int64_t beyond;       /* elements that no right output holds, in rows that the sample leaves out;
+                             the worst is one of them then (check_scan.h) */
 };
 
-/* The largest error of each tile of rows of one output, in units of the budget. */
+/* Whether the output is within its budget as a whole, but not within those of its parts. */
+bool sim_judged_fails_in_parts(const struct sim_judged *judged);
+
+/* The largest error of each tile of rows of one output, in units of the budget: where only parts
+ * fail, of the smallest budget of those, and without the rows that are within their own part's. */
 struct sim_fault_map {
     int64_t heads, tiles; /* the output's heads, batch-major, and its tiles of rows or of keys */
     int64_t side;         /* rows of a tile */
@@ -105,6 +120,7 @@ enum { SIM_FAULT_TEXT = 320 };
 struct sim_verdict {
     bool pass, sampled;
     int64_t underflowed; /* elements left out, as check.h says */
+    int64_t nonfinite_inputs; /* elements of q, k, v, dout and bias that are NaN or infinite */
     struct sim_judged output[SIM_OUTPUTS];
     enum sim_fault fault;
     enum sim_output culprit;    /* the output that fault, where, look and map are about */
@@ -115,6 +131,7 @@ struct sim_verdict {
 
 /*
  * Judges. mode SAMPLE compares and looks at what check.h and check_gradients.h say, FULL at all.
+ * Of an output whose sampled rows are right all elements are scanned too: see check_scan.h.
  * threads >= 1; watch may be NULL: its share starts again with each part of the work, which are
  * comparing, solving the wrong output, and each mistake that is tried.
  * Errors: FA_NO_MEMORY, FA_CANCELLED; *verdict is untouched then. Free it with sim_verdict_free.

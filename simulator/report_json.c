@@ -91,6 +91,27 @@ static json_t *hbm_json(const struct sim_result *result)
                      by_tensor);
 }
 
+/* The part nearest its budget, or furthest above it; null if none differs. */
+static json_t *part_json(const struct sim_check_part *part)
+{
+    if (part->worst < 0)
+        return json_null();
+    return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "wrong", (json_int_t)part->wrong, "head",
+                     (json_int_t)part->head, "first", (json_int_t)part->first, "last",
+                     (json_int_t)part->last, "max_abs_error", real(part->error), "budget",
+                     real(part->budget));
+}
+
+static json_t *parts_json(const struct sim_report *report, bool backward)
+{
+    const struct sim_check_gradients *gradients = &report->gradients;
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "o", part_json(&report->check.o_part), "lse",
+                     part_json(&report->check.lse_part), "dq",
+                     backward ? part_json(&gradients->dq_part) : json_null(), "dk",
+                     backward ? part_json(&gradients->dk_part) : json_null(), "dv",
+                     backward ? part_json(&gradients->dv_part) : json_null());
+}
+
 static json_t *check_json(const struct sim_report *report)
 {
     const struct sim_check *check = &report->check;
@@ -105,7 +126,7 @@ static json_t *check_json(const struct sim_report *report)
     json_t *of[6];
     for (int i = 0; i < 6; i++)
         of[i] = backward ? real(figures[i]) : json_null();
-    return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}",
+    return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}",
                      "rows", (json_int_t)check->rows, "o_underflowed",
                      (json_int_t)check->underflowed, "o_max_abs_error",
                      real(check->o.max_abs_error),
@@ -117,7 +138,8 @@ static json_t *check_json(const struct sim_report *report)
                      "gradient_rows", backward ? json_integer(gradients->rows) : json_null(),
                      "gradient_keys", backward ? json_integer(gradients->keys) : json_null(),
                      "dq_max_abs_error", of[0], "dk_max_abs_error", of[1], "dv_max_abs_error",
-                     of[2], "dq_budget", of[3], "dk_budget", of[4], "dv_budget", of[5], "pass",
+                     of[2], "dq_budget", of[3], "dk_budget", of[4], "dv_budget", of[5], "parts",
+                     parts_json(report, backward), "pass",
                      (int)sim_report_passed(report));
 }
 

@@ -228,27 +228,38 @@ double sim_sparse_bound(const struct sim_result *result)
            result->bounds.theta;
 }
 
-static void print_bounds(FILE *file, const struct sim_result *result)
+/* The bounds are those of attention itself, the forward pass, whatever ran. */
+static void print_bounds_heading(FILE *file, const struct sim_result *result, uint64_t moved)
 {
-    uint64_t moved = sim_moved_elements(result);
-    fputs("\nBounds beside the ", file);
+    static const char *const of[] = {[SIM_FORWARD] = "moved",
+                                     [SIM_BACKWARD] = "that the backward pass moved",
+                                     [SIM_BOTH] = "that both passes moved"};
+    fprintf(file, "\n%s beside the ",
+            result->pass == SIM_FORWARD ? "Bounds" : "Bounds of the forward pass alone");
     sim_print_number(file, 0, moved);
-    fputs(" elements moved; M = ", file);
+    fprintf(file, " elements %s; M = ", of[result->pass]);
     sim_print_number(file, 0, result->machine.sram_bytes / fa_dtype_bytes(result->problem.dtype));
     fprintf(file, " elements\n  %-11s%19s%12s\n", "bound", "elements", "moved/bound");
+}
+
+static void print_bounds(FILE *file, const struct sim_result *result)
+{
+    uint64_t moved = sim_moved_elements(result), visited = result->counters.tiles_visited;
+    bool partial = visited < result->tiles_total;
+    print_bounds_heading(file, result, moved);
     print_ratio(file, "compulsory", result->bounds.compulsory, moved, "q, k, v and o once each");
     print_ratio(file, "theta", result->bounds.theta, moved,
-                "N^2 d^2/M, constant 1 (FlashAttention, Theorem 2)");
+                partial ? "s N^2 d^2/M, constant 1 (FlashAttention, Theorem 2)"
+                        : "N^2 d^2/M, constant 1 (FlashAttention, Theorem 2)");
     print_ratio(file, "floor", result->bounds.floor, moved,
                 "no schedule moves less (our derivation; M >= 2 d^2)");
     print_ratio(file, "standard", result->bounds.standard, moved, "Nd + N^2, constant 1");
-    if (!result->has_blocks)
-        return;
-    print_ratio(file, "sparse", sim_sparse_bound(result), moved,
-                "Nd + s N^2 d^2/M (FlashAttention, Proposition 4)");
-    if (result->tiles_total > 0)
+    if (result->has_blocks)
+        print_ratio(file, "sparse", sim_sparse_bound(result), moved,
+                    "Nd + s N^2 d^2/M (FlashAttention, Proposition 4)");
+    if (result->tiles_total > 0 && (partial || result->has_blocks))
         fprintf(file, "  s = %.4f of all tiles are visited%s\n",
-                (double)result->counters.tiles_visited / (double)result->tiles_total,
+                (double)visited / (double)result->tiles_total,
                 result->algorithm->stores_scores ? ": what stores S skips none" : "");
 }
 
@@ -274,6 +285,21 @@ static void print_underflowed(FILE *file, const char *of, int64_t n)
             n == 1 ? "" : "s", of);
 }
 
+/* Where a tensor is within its budget as a whole, and parts of it are not within theirs. */
+static void print_part(FILE *file, const char *name, const char *rows,
+                       const struct fa_comparison *got, double budget,
+                       const struct sim_check_part *part)
+{
+    if (part->wrong == 0 || !fa_comparison_within(got, budget))
+        return;
+    fprintf(file,
+            "  %-8s but %" PRId64 " of its parts (%d %s of a head each) is not within its own "
+            "budget:\n           head %" PRId64 ", %s %" PRId64 " to %" PRId64
+            ", error at most %.3e (budget %.3e)\n",
+            name, part->wrong, SIM_CHECK_PART_ROWS, rows, part->head, rows, part->first,
+            part->last, part->error, part->budget);
+}
+
 static void print_gradients(FILE *file, const struct sim_check_gradients *check)
 {
     if (check->sampled)
@@ -282,8 +308,11 @@ static void print_gradients(FILE *file, const struct sim_check_gradients *check)
                 " keys of dK and dV: a sample of each head (--check full compares all)\n",
                 check->rows, check->keys);
     print_gradient(file, "dQ", &check->dq, check->dq_budget);
+    print_part(file, "dQ", "rows", &check->dq, check->dq_budget, &check->dq_part);
     print_gradient(file, "dK", &check->dk, check->dk_budget);
+    print_part(file, "dK", "keys", &check->dk, check->dk_budget, &check->dk_part);
     print_gradient(file, "dV", &check->dv, check->dv_budget);
+    print_part(file, "dV", "keys", &check->dv, check->dv_budget, &check->dv_part);
     print_underflowed(file, "the gradients", check->underflowed);
 }
 
@@ -307,8 +336,10 @@ static void print_check(FILE *file, const struct sim_report *report)
     }
     fprintf(file, "  O        error at most %.3e (budget %.3e), root mean square %.3e\n",
             check->o.max_abs_error, check->o_budget, fa_comparison_rms(&check->o));
+    print_part(file, "O", "rows", &check->o, check->o_budget, &check->o_part);
     fprintf(file, "  LSE      error at most %.3e (budget %.3e)\n", check->lse.max_abs_error,
             check->lse_budget);
+    print_part(file, "LSE", "rows", &check->lse, check->lse_budget, &check->lse_part);
     print_underflowed(file, "O", check->underflowed);
     if (check->o.mismatches > 0 || check->lse.mismatches > 0)
         fprintf(file, "  NaN or infinity on one side only: %" PRId64 " in O, %" PRId64 " in LSE\n",

@@ -143,7 +143,7 @@ static const char check_schema[] =
     "{'rows':'i','o_underflowed':'i','o_max_abs_error':'rn','o_rms_error':'rn','lse_max_abs_error':'rn',"
     "'budget':'rn','lse_budget':'rn','gradient_underflowed':'in','gradient_rows':'in','gradient_keys':'in','dq_max_abs_error':'rn',"
     "'dk_max_abs_error':'rn','dv_max_abs_error':'rn','dq_budget':'rn','dk_budget':'rn',"
-    "'dv_budget':'rn','pass':'b'}";
+    "'dv_budget':'rn','parts':{'o':'pn','lse':'pn','dq':'pn','dk':'pn','dv':'pn'},'pass':'b'}";
 
 static json_t *load_schema(const char *text)
 {
@@ -200,8 +200,16 @@ static bool is_time(const json_t *value)
            json_is_string(json_object_get(value, "bound_by"));
 }
 
+static bool is_part(const json_t *value)
+{
+    return json_object_size(value) == 6 && json_is_integer(json_object_get(value, "wrong")) &&
+           json_is_integer(json_object_get(value, "head")) &&
+           json_is_integer(json_object_get(value, "first")) &&
+           json_is_integer(json_object_get(value, "last"));
+}
+
 /* One letter a type: s text, i integer, r real, n null, b boolean, w [left, right], d dropout, k
- * blocks, t tensors, l and m the L2 and the time model's. */
+ * blocks, t tensors, l and m the L2 and the time model's, p a part of a check. */
 static bool has_type(const json_t *value, char type)
 {
     const char *name;
@@ -238,6 +246,8 @@ static bool has_type(const json_t *value, char type)
         return is_time(value);
     case 'k':
         return is_blocks(value);
+    case 'p':
+        return is_part(value);
     default:
         return false;
     }

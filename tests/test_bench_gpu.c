@@ -39,7 +39,7 @@ static void test_refusals(void **state)
         {"bench gpu --n 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "bad_argument",
          "--n 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17: expected at most 16 lengths"},
         {"bench gpu --n 64,", "bad_argument",
-         "--n 64,: expected 1 to 1048576; K, M and G are powers of 1024"},
+         "--n 64,: expected a whole number, 1 to 1048576; K, M and G are powers of 1024"},
         {"bench gpu --dtype f64", "bad_argument", "--dtype f64: expected f32, f16 or bf16"},
         {"bench gpu --d 257", "bad_argument", "--d 257: expected 1 to 256"},
         {"bench gpu --repeats 0", "bad_argument", "--repeats 0: expected 1 to 1000"},

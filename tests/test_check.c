@@ -368,6 +368,10 @@ static void any_number_of_threads(void **state)
             assert_memory_equal(&one.o, &more.o, sizeof one.o);
             assert_memory_equal(&one.lse, &more.lse, sizeof one.lse);
             assert_true(one.o_budget == more.o_budget && one.lse_budget == more.lse_budget);
+            assert_memory_equal(&one.o_part, &more.o_part, sizeof one.o_part);
+            assert_memory_equal(&one.lse_part, &more.lse_part, sizeof one.lse_part);
+            if (3 * nq >= SIM_CHECK_PART_ELEMENTS)
+                assert_true(more.o_part.wrong == 1 && more.o_part.worst == more.o.worst);
             assert_true(more.worst_head == head && more.worst_row == nq / 2);
             assert_int_equal(more.worst_column, 2);
         }
@@ -493,6 +497,136 @@ static void an_underflowed_weight_over_infinity(void **state)
     drop(&sample);
 }
 
+/* V of head 0 times 100, so that its O sets the tensor's budget. */
+static struct sample with_one_large_head(enum fa_dtype dtype, int64_t nq)
+{
+    struct fa_problem problem = fa_problem_make(nq, 40, 8);
+    problem.heads = problem.kv_heads = 3;
+    problem.dtype = dtype;
+    struct sample sample = make(problem, FA_PROFILE_GAUSS);
+    int64_t *rows = malloc((size_t)nq * sizeof *rows);
+    for (int64_t r = 0; r < nq; r++)
+        rows[r] = r;
+    for (int64_t e = 0; e < 40 * 8; e++)
+        fa_dtype_set(dtype, sample.v.data, e, 100 * fa_dtype_get(dtype, sample.v.data, e));
+    for (int64_t head = 0; head < 3; head++)
+        answer(&sample, head, rows, nq);
+    free(rows);
+    return sample;
+}
+
+/* What is small beside the largest head, or the first rows, is judged by its own size. */
+static void small_parts_have_budgets_of_their_own(void **state)
+{
+    (void)state;
+    for (int dtype = FA_F16; dtype <= FA_BF16; dtype++) {
+        struct sample sample = with_one_large_head((enum fa_dtype)dtype, 130);
+        assert_true(check(&sample).pass && check(&sample).o_part.wrong == 0);
+        for (int64_t r = 128; r < 130; r++)
+            for (int64_t c = 0; c < 8; c++)
+                fa_tensor_set(&sample.o, 0, 2, r, c, fa_tensor_get(&sample.o, 0, 2, r, c) / 2);
+        for (int threads = 1; threads < 4; threads++) {
+            struct sim_check result = check_with(&sample, SIM_CHECK_FULL, 1, threads);
+            if (dtype == FA_BF16)
+                assert_true(fa_comparison_within(&result.o, result.o_budget));
+            assert_true(!result.pass && result.o_part.wrong == 1 && result.lse_part.wrong == 0);
+            assert_true(result.o_part.head == 2 && result.o_part.first == 128 &&
+                        result.o_part.last == 129);
+            assert_int_equal(result.o_part.worst / 8 / 130, 2);
+            assert_true(result.o_part.worst / 8 % 130 >= 128);
+            assert_true(result.o_part.error > result.o_part.budget && result.o_part.budget > 0);
+        }
+        drop(&sample);
+    }
+    struct sample sample = with_one_large_head(FA_BF16, SIM_CHECK_ALL_ROWS + 1);
+    for (int64_t r = 8000; r <= SIM_CHECK_ALL_ROWS; r++)
+        for (int64_t c = 0; c < 8; c++)
+            fa_tensor_set(&sample.o, 0, 1, r, c, 0);
+    struct sim_check result = check(&sample);
+    int64_t rows[SIM_CHECK_SAMPLED_ROWS];
+    sim_check_sample(&sample.problem, 1, rows);
+    assert_true(!result.pass && fa_comparison_within(&result.o, result.o_budget));
+    assert_true(result.o_part.head == 1 && result.o_part.first == rows[192] &&
+                result.o_part.last == SIM_CHECK_ALL_ROWS);
+    drop(&sample);
+}
+
+/* The rule of check.h for parts, computed here. */
+static void the_budgets_of_parts(void **state)
+{
+    (void)state;
+    for (int dtype = FA_F64; dtype <= FA_BF16; dtype++) {
+        struct sample sample = with_one_large_head((enum fa_dtype)dtype, 66);
+        const struct fa_problem *p = &sample.problem;
+        double u = fa_dtype_roundoff(p->dtype), o_parts[6], lse_parts[6], v_most = 0;
+        double w = dtype == FA_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+        struct sim_check result;
+        assert_int_equal(sim_check_forward_parts(p, &sample.q, &sample.k, &sample.v, &sample.o,
+                                                 &sample.lse, SIM_CHECK_FULL, 2, 1, NULL, o_parts,
+                                                 lse_parts, &result, NULL),
+                         FA_OK);
+        for (int64_t e = 0; e < 3 * 40 * 8; e++)
+            v_most = fmax(v_most, fabs(fa_dtype_get(p->dtype, sample.v.data, e)));
+        for (int64_t part = 0; part < 6; part++) {
+            double o[2][64 * 8], lse[2][64], e[2] = {0}, x[2] = {0};
+            int64_t rows[64], n = part % 2 ? 2 : 64;
+            for (int64_t i = 0; i < n; i++)
+                rows[i] = part % 2 * 64 + i;
+            fa_oracle_rows(p, &sample.q, &sample.k, &sample.v, part / 2, rows, n, o[0], lse[0],
+                           NULL);
+            fa_naive_rows(p, &sample.q, &sample.k, &sample.v, part / 2, rows, n, o[1], lse[1],
+                          NULL);
+            for (int64_t i = 0; i < n * 8; i++) {
+                e[0] = fmax(e[0], fabs(o[1][i] - o[0][i]));
+                x[0] = fmax(x[0], fabs(o[0][i]));
+            }
+            for (int64_t i = 0; i < n; i++) {
+                e[1] = fmax(e[1], fabs(lse[1][i] - lse[0][i]));
+                x[1] = fmax(x[1], fabs(lse[0][i]));
+            }
+            e[0] = fmax(fmax(e[0], u * x[0]),
+                        w * (sqrt(40) * x[0] + fmax(1, x[1]) * fmin(v_most, 64 * x[0])));
+            e[1] = fmax(e[1], w * sqrt(8) * fmax(1, x[1]));
+            if (dtype == FA_F16 || dtype == FA_BF16)
+                e[1] = fmax(e[1], u * x[1]);
+            assert_near(o_parts[part], 4 * (2 * 2 * e[0] + 2 * u * x[0]));
+            if (n < SIM_CHECK_PART_ELEMENTS) /* too few to be a measure */
+                assert_true(isinf(lse_parts[part]));
+            else
+                assert_near(lse_parts[part], 4 * (2 * 2 * e[1] + 2 * w * x[1]));
+        }
+        drop(&sample);
+    }
+}
+
+/* Of equal shares the first stays, and what is wrong is counted. */
+static void parts_are_merged(void **state)
+{
+    (void)state;
+    struct fa_comparison compared = fa_comparison_start();
+    const double got[] = {1, 3}, right[] = {1, 2};
+    struct sim_check_part sum = sim_check_part_none(), part;
+    fa_comparison_add(&compared, right, right, 2);
+    part = sim_check_part_make(&compared, 1, 4, 0, 1);
+    sim_check_part_merge(&sum, &part, 10);
+    assert_true(sum.wrong == 0 && sum.head == -1 && sum.worst == -1);
+    compared = fa_comparison_start();
+    fa_comparison_add(&compared, got, right, 2);
+    part = sim_check_part_make(&compared, INFINITY, 8, 0, 1);
+    sim_check_part_merge(&sum, &part, 0);
+    assert_true(sum.wrong == 0 && sum.head == -1 && sum.worst == -1);
+    for (int64_t head = 0; head < 3; head++) {
+        part = sim_check_part_make(&compared, 0.5, head, 64, 65);
+        sim_check_part_merge(&sum, &part, 10 * head);
+        assert_true(sum.wrong == head + 1 && sum.head == 0 && sum.worst == 1);
+    }
+    part = sim_check_part_make(&compared, 0.25, 7, 0, 1);
+    sim_check_part_merge(&sum, &part, 30);
+    assert_true(sum.wrong == 4 && sum.head == 7 && sum.worst == 31 && sum.error == 1);
+    assert_true(sim_check_parts_of(0) == 0 && sim_check_parts_of(64) == 1 &&
+                sim_check_parts_of(65) == 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +637,8 @@ int main(void)
         cmocka_unit_test(any_number_of_threads), cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(watched_and_stopped),
         cmocka_unit_test(an_underflowed_weight_over_infinity),
+        cmocka_unit_test(small_parts_have_budgets_of_their_own),
+        cmocka_unit_test(the_budgets_of_parts), cmocka_unit_test(parts_are_merged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -559,6 +559,11 @@ static void any_number_of_threads(void **state)
             assert_memory_equal(&one.dv, &more.dv, sizeof one.dv);
             assert_true(one.dq_budget == more.dq_budget && one.dk_budget == more.dk_budget);
             assert_true(one.dv_budget == more.dv_budget && !more.pass);
+            assert_memory_equal(&one.dq_part, &more.dq_part, sizeof one.dq_part);
+            assert_memory_equal(&one.dk_part, &more.dk_part, sizeof one.dk_part);
+            assert_memory_equal(&one.dv_part, &more.dv_part, sizeof one.dv_part);
+            assert_true(more.dk_part.wrong == 1 && more.dk_part.head == sizes[i][1]);
+            assert_int_equal(more.dk_part.worst, more.dk.worst);
         }
         drop(&s);
     }
@@ -604,6 +609,131 @@ static void watched_and_stopped(void **state)
     drop(&s);
 }
 
+/* The last keys of a causal problem, which one row or two see, by their own size; and a head that
+ * is small beside another. */
+static void small_parts_have_budgets_of_their_own(void **state)
+{
+    (void)state;
+    struct fa_problem problem = fa_problem_make(322, 322, 16);
+    problem.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    problem.dtype = FA_BF16;
+    struct sample s = make(problem, FA_PROFILE_GAUSS);
+    struct sim_check_gradients result = check(&s);
+    assert_true(result.pass && result.dk_part.wrong + result.dv_part.wrong == 0);
+    for (int64_t key = 320; key < 322; key++)
+        for (int64_t c = 0; c < 16; c++) {
+            fa_tensor_set(&s.dk, 0, 0, key, c, 0);
+            fa_tensor_set(&s.dv, 0, 0, key, c, 0);
+        }
+    result = check(&s);
+    assert_true(!result.pass && result.dq_part.wrong == 0);
+    assert_true(fa_comparison_within(&result.dk, result.dk_budget));
+    assert_true(fa_comparison_within(&result.dv, result.dv_budget));
+    const struct sim_check_part parts[] = {result.dk_part, result.dv_part};
+    for (int i = 0; i < 2; i++) {
+        assert_true(parts[i].wrong == 1 && parts[i].first == 320 && parts[i].last == 321);
+        assert_true(parts[i].head == 0 && parts[i].worst >= 320 * 16);
+        assert_true(parts[i].error > parts[i].budget && parts[i].budget > 0);
+    }
+    drop(&s);
+    problem = fa_problem_make(50, 50, 8);
+    problem.batch = problem.heads = 2;
+    problem.dtype = FA_BF16;
+    s = make(problem, FA_PROFILE_GAUSS);
+    for (int64_t e = 0; e < 50 * 8; e++)
+        fa_dtype_set(FA_BF16, s.v.data, e, 200 * fa_dtype_get(FA_BF16, s.v.data, e));
+    answer(&s);
+    assert_true(check(&s).pass);
+    for (int64_t r = 0; r < 50; r++)
+        for (int64_t c = 0; c < 8; c++)
+            fa_tensor_set(&s.dq, 1, 0, r, c, 0);
+    result = check(&s);
+    assert_true(!result.pass && fa_comparison_within(&result.dq, result.dq_budget));
+    assert_true(result.dq_part.wrong == 1 && result.dq_part.head == 2 &&
+                result.dq_part.first == 0 && result.dq_part.last == 49);
+    drop(&s);
+}
+
+/* dV of one key of one column is a sum that may cancel: its size says nothing about its error. */
+static void few_elements_have_no_budget_of_their_own(void **state)
+{
+    (void)state;
+    for (int64_t d = SIM_CHECK_PART_ELEMENTS - 1; d <= SIM_CHECK_PART_ELEMENTS; d++) {
+        struct sample s = make(fa_problem_make(3, 1, d), FA_PROFILE_GAUSS);
+        double dv, *const parts[3] = {NULL, NULL, &dv};
+        struct sim_check_gradients result;
+        assert_int_equal(sim_check_backward_parts(&s.problem, &s.q, &s.k, &s.v, &s.dout, NULL, NULL,
+                                                  &s.dv, SIM_CHECK_FULL, 1, 1, 1, NULL, parts,
+                                                  &result, NULL),
+                         FA_OK);
+        assert_true(isinf(dv) == (d < SIM_CHECK_PART_ELEMENTS));
+        drop(&s);
+    }
+}
+
+/* The rule of the header for parts, computed here: 66 causal rows and keys, in two parts each. */
+static void the_budgets_of_parts(void **state)
+{
+    (void)state;
+    for (int dtype = FA_F64; dtype <= FA_BF16; dtype++) {
+        struct fa_problem problem = fa_problem_make(66, 66, 4);
+        problem.causal = FA_CAUSAL_BOTTOM_RIGHT;
+        problem.dtype = (enum fa_dtype)dtype;
+        struct sample s = make(problem, FA_PROFILE_GAUSS);
+        double got[3][2], *const parts[3] = {got[0], got[1], got[2]}, t[3][264], n[3][264];
+        double o[264], lse[66], most_q = 0, most_k = 0, u = fa_dtype_roundoff(problem.dtype);
+        double w = dtype == FA_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+        int64_t *list = count_up(66);
+        struct fa_gradient_parts all = {list, list, 66, 66};
+        struct sim_check_gradients result;
+        assert_int_equal(sim_check_backward_parts(&problem, &s.q, &s.k, &s.v, &s.dout, &s.dq, &s.dk,
+                                                  &s.dv, SIM_CHECK_FULL, 3, 3, 1, NULL, parts,
+                                                  &result, NULL),
+                         FA_OK);
+        fa_oracle_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, 0, &all, t[0], t[1], t[2], NULL);
+        fa_naive_gradients(&problem, &s.q, &s.k, &s.v, &s.dout, 0, &all, n[0], n[1], n[2], NULL);
+        fa_oracle_rows(&problem, &s.q, &s.k, &s.v, 0, list, 66, o, lse, NULL);
+        for (int64_t e = 0; e < 264; e++) {
+            most_q = fmax(most_q, fabs(fa_dtype_get(problem.dtype, s.q.data, e)));
+            most_k = fmax(most_k, fabs(fa_dtype_get(problem.dtype, s.k.data, e)));
+        }
+        for (int i = 0; i < 6; i++) {
+            int which = i / 2, first = i % 2 * 64, end = i % 2 ? 66 : 64;
+            double l = 1, delta = 0, root = 0, e = 0, x = 0, most_weight = 0;
+            /* A row sees its own key: the last keys are seen by the last rows. */
+            for (int r = first; r < (which == 0 ? end : 66); r++) {
+                double sum = 0, squares = 0;
+                for (int c = 0; c < 4; c++) {
+                    double term = fabs(o[r * 4 + c] * fa_tensor_get(&s.dout, 0, 0, r, c));
+                    sum += term;
+                    squares += term * term;
+                }
+                l = fmax(l, fabs(lse[r]));
+                delta = fmax(delta, sum);
+                root = fmax(root, sqrt(squares));
+            }
+            for (int key = first; key < end; key++) {
+                double weight = 0;
+                for (int r = key; r < 66; r++)
+                    weight += exp(problem.scale * dot(&s.q, 0, r, &s.k, 0, key) - lse[r]);
+                most_weight = fmax(most_weight, weight);
+            }
+            for (int at = first * 4; at < end * 4; at++) {
+                e = fmax(e, fabs(t[which][at] - n[which][at]));
+                x = fmax(x, fabs(t[which][at]));
+            }
+            double c = problem.scale * (w * sqrt(4) * delta +
+                                        (dtype == FA_F16 || dtype == FA_BF16 ? u * root : 0));
+            double reach = most_weight < 1 ? most_weight : sqrt(most_weight);
+            double left = which == 0 ? c * most_k : which == 1 ? c * most_q * reach : 0;
+            e = fmax(fmax(e, u * x), w * (sqrt(66) + l) * x + left);
+            assert_true(fabs(got[which][i % 2] / (4 * (6 * e + 2 * u * x)) - 1) < 1e-12);
+        }
+        free(list);
+        drop(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +743,9 @@ int main(void)
         cmocka_unit_test(samples_and_full),
         cmocka_unit_test(some_of_them),     cmocka_unit_test(nothing_to_compare),
         cmocka_unit_test(any_number_of_threads), cmocka_unit_test(watched_and_stopped),
+        cmocka_unit_test(small_parts_have_budgets_of_their_own),
+        cmocka_unit_test(the_budgets_of_parts),
+        cmocka_unit_test(few_elements_have_no_budget_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

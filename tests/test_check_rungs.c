@@ -72,6 +72,9 @@ static void refusals(void **state)
     /* A rung that was named and took nothing was not checked. */
     expect_error("check --rung none --case top-left --dtype f32", 3, "missing_part",
                  "none took none of the cases: none needs another device");
+    struct program_run run = program_run_line("check --rung none --case top-left --dtype f32");
+    assert_null(strstr(run.err, "needs no GPU"));
+    program_run_free(&run);
     expect_error("check --rung off --dtype f64 --case top-left --repeats 0", 3, "missing_part",
                  "off took none of the cases: flash2 does not take f64");
     expect_error("check --rung crash --case top-left", 2, "io", "crash, f32, \"1 x 1 heads, 1 x 1");

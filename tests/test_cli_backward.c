@@ -73,6 +73,7 @@ static void test_sparse_by_hand(void **state)
     assert_non_null(strstr(run.out, "  sparse                 369,323"));
     assert_non_null(strstr(run.out, "(FlashAttention, Proposition 4)"));
     assert_non_null(strstr(run.out, "  s = 0.0767 of all tiles are visited\n"));
+    assert_non_null(strstr(run.out, "s N^2 d^2/M, constant 1"));
     assert_non_null(strstr(run.out, "blocks window:1,1, which visit 7.7 % of the tiles"));
     program_run_free(&run);
     /* The tiles are chosen first, without the mask, and the mask is made in their size. */

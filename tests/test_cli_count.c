@@ -145,12 +145,42 @@ static void test_command_line_is_kept(void **state)
     program_run_free(&run);
 }
 
+/* The bounds are the forward pass's, times the share of the tiles that a mask leaves. */
+static void test_bounds_say_what_they_are_of(void **state)
+{
+    static const struct {
+        const char *line, *heading, *theta, *share;
+    } counts[] = {
+        {"count --n 256 --tiles 64x64", "\nBounds beside the ", " N^2 d^2/M, constant 1", NULL},
+        {"count --n 256 --tiles 64x64 --causal", "\nBounds beside the ", " s N^2 d^2/M, constant 1",
+         "  s = 0.6250 of all tiles are visited\n"},
+        {"count --n 256 --tiles 64x64 --pass backward",
+         "\nBounds of the forward pass alone beside the ", " N^2 d^2/M, constant 1", NULL},
+        {"count --n 256 --tiles 64x64 --pass both --causal",
+         "\nBounds of the forward pass alone beside the ", " s N^2 d^2/M, constant 1",
+         "  s = 0.6250 of all tiles are visited\n"},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        struct program_run run = program_run_line(counts[c].line);
+        assert_int_equal(run.status, 0);
+        text_expect(run.out, counts[c].heading);
+        text_expect(run.out, counts[c].theta);
+        if (counts[c].share)
+            text_expect(run.out, counts[c].share);
+        else if (strstr(run.out, "s N^2") || strstr(run.out, "  s = "))
+            fail_msg("%s: all tiles are visited, but:\n%s", counts[c].line, run.out);
+        program_run_free(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_count_has_the_schema),
         cmocka_unit_test(test_count_by_hand),
         cmocka_unit_test(test_count_in_words),
+        cmocka_unit_test(test_bounds_say_what_they_are_of),
         cmocka_unit_test(test_command_line_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, program_folder_remove);

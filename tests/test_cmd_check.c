@@ -11,51 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/check_program.h"
 #include "tests/program_arrays.h"
 #include "tests/program_expect.h"
-
-/* Writes what read_array gave back, in another format. */
-static void write_back(const char *name, const struct fa_npy *array, enum fa_dtype dtype)
-{
-    struct fa_npy made = *array;
-    struct fa_error error = {FA_OK, ""};
-    int64_t n = program_count_elements(array);
-    made.dtype = dtype;
-    made.data = malloc((size_t)n * 8 + 1);
-    for (int64_t i = 0; i < n; i++)
-        fa_dtype_set(dtype, made.data, i, ((const double *)array->data)[i]);
-    if (fa_npy_write(program_path(name), &made, &error) != FA_OK)
-        fail_msg("%s", error.text);
-    free(made.data);
-}
-
-static void change(const char *name, enum fa_dtype dtype, double (*value)(int64_t i, double right))
-{
-    struct fa_npy array = program_read_array(name);
-    double *data = array.data;
-    for (int64_t i = 0; i < program_count_elements(&array); i++)
-        data[i] = value(i, data[i]);
-    write_back(name, &array, dtype);
-    fa_npy_free(&array);
-}
-
-static void expect_fault(const char *line, const char *fault, const char *in)
-{
-    bool right = strcmp(fault, "none") == 0;
-    json_t *object = program_run_json(line, right ? 0 : 1);
-    const char *got = json_string_value(json_at(object, "fault"));
-    if (!got || strcmp(got, fault) != 0)
-        fail_msg("%s: %s (%s): expected %s", line, got,
-                 json_string_value(json_at(object, "looks_like")), fault);
-    assert_true(json_is_true(json_at(object, "pass")) == right);
-    assert_true(json_is_null(json_at(object, "looks_like")) == right);
-    assert_true(json_is_null(json_at(object, "where")) == right);
-    if (right)
-        assert_true(json_is_null(json_at(object, "in")));
-    else
-        assert_string_equal(json_string_value(json_at(object, "in")), in);
-    json_decref(object);
-}
 
 /* What our own algorithms write is right, in each format, layout and rank, with all masks. */
 static void right_results(void **state)
@@ -64,7 +22,7 @@ static void right_results(void **state)
     static const char *const dtypes[] = {"f64", "f32", "f16", "bf16"};
     char line[512];
     program_run_fine("generate --out @own --batch 2 --heads 4 --kv-heads 2 --nq 37 --nk 53 --d 9 "
-                     "--dv 5 --layout bshd --mask-random 0.8 --dtype bf16");
+                     "--dv 5 --layout bshd --mask-random 0.8 --dtype bf16 --causal --window 30,0");
     for (int i = 0; i < 4; i++) {
         snprintf(
             line, sizeof line,
@@ -76,19 +34,22 @@ static void right_results(void **state)
                  "check --theirs @own --layout bshd --mask @own/mask.npy --causal --window 30,0 "
                  "--tiles 16x16 --format json --dtype %s",
                  dtypes[i]);
-        expect_fault(line, "none", NULL);
+        check_expect_fault(line, "none", NULL);
     }
-    expect_fault("check --theirs @own --layout bshd --mask @own/mask.npy --causal --window 30,0 "
-                 "--dtype f32 --format json",
-                 "other", "o"); /* bf16 results in the budget of f32 */
+    check_expect_fault(
+        "check --theirs @own --layout bshd --mask @own/mask.npy --causal --window 30,0 "
+        "--dtype f32 --format json",
+        "other", "o"); /* bf16 results in the budget of f32 */
     program_run_fine("generate --out @back --n 50 --heads 3 --d 8 --pass both --causal=top-left "
                      "--dropout 0.2 --block-pattern window:1,1 --tiles 16x16");
-    expect_fault("check --theirs @back --causal=top-left --dropout 0.2 --block-pattern window:1,1 "
-                 "--tiles 16x16 --format json",
-                 "none", NULL);
-    expect_fault("check --theirs @back --causal=top-left --dropout 0.2 --block-pattern window:1,1 "
-                 "--tiles 16x16 --rows full --pass backward --threads 2 --format json",
-                 "none", NULL);
+    check_expect_fault(
+        "check --theirs @back --causal=top-left --dropout 0.2 --block-pattern window:1,1 "
+        "--tiles 16x16 --format json",
+        "none", NULL);
+    check_expect_fault(
+        "check --theirs @back --causal=top-left --dropout 0.2 --block-pattern window:1,1 "
+        "--tiles 16x16 --rows full --pass backward --threads 2 --format json",
+        "none", NULL);
 }
 
 static double nan_at_7(int64_t i, double right)
@@ -131,27 +92,29 @@ static void faults_by_name(void **state)
         program_run_fine(
             "generate --out @fault --nq 33 --nk 47 --d 6 --heads 2 --pass both --causal");
         snprintf(file, sizeof file, "fault/%s.npy", planted[i].file);
-        change(file, FA_F64, planted[i].value);
+        check_change(file, FA_F64, planted[i].value);
         snprintf(line, sizeof line, "check --theirs @fault --causal --format json");
-        expect_fault(line, planted[i].fault, planted[i].in);
+        check_expect_fault(line, planted[i].fault, planted[i].in);
         if (planted[i].file[0] == 'd')
-            expect_fault("check --theirs @fault --causal --pass forward --format json", "none",
-                         NULL);
+            check_expect_fault("check --theirs @fault --causal --pass forward --format json",
+                               "none", NULL);
     }
     program_run_fine("generate --out @fault --nq 33 --nk 47 --d 6 --heads 2 --causal --pass both");
-    expect_fault("check --theirs @fault --causal=top-left --format json", "causal-alignment", "o");
-    expect_fault("check --theirs @fault --causal --scale 0.4 --format json", "scale", "o");
-    expect_fault("check --theirs @fault --format json", "other", "o");
+    remove(program_path("fault/case.json"));
+    check_expect_fault("check --theirs @fault --causal=top-left --format json", "causal-alignment",
+                       "o");
+    check_expect_fault("check --theirs @fault --causal --scale 0.4 --format json", "scale", "o");
+    check_expect_fault("check --theirs @fault --format json", "other", "o");
     /* Heads and rows as many: the wrong layout shows in the values alone. */
     program_run_fine("generate --out @square --n 12 --heads 12 --d 6 --scale 0.5");
     struct fa_npy q = program_read_array("square/o.npy"),
                   turned = program_read_array("square/o.npy");
     for (int64_t e = 0; e < 12 * 12 * 6; e++)
         ((double *)turned.data)[e] = ((double *)q.data)[(e / 6 % 12 * 12 + e / 72) * 6 + e % 6];
-    write_back("square/o.npy", &turned, FA_F32);
+    check_write_back("square/o.npy", &turned, FA_F32);
     fa_npy_free(&q);
     fa_npy_free(&turned);
-    expect_fault("check --theirs @square --scale 0.5 --format json", "layout", "o");
+    check_expect_fault("check --theirs @square --scale 0.5 --format json", "layout", "o");
 }
 
 /* The padding of the last key tile is found by the tiles that are named. */
@@ -173,11 +136,13 @@ static void tiles_are_used(void **state)
             sum += ((double *)v.data)[j * 4 + e % 4];
         ((double *)o.data)[e] = sum / 256;
     }
-    write_back("pad/o.npy", &o, FA_F32);
+    check_write_back("pad/o.npy", &o, FA_F32);
     fa_npy_free(&v);
     fa_npy_free(&o);
-    expect_fault("check --theirs @pad --tiles 16x128 --format json", "last-tile", "o");
-    expect_fault("check --theirs @pad --tiles 16x64 --format json", "row-scale", "o");
+    check_expect_fault("check --theirs @pad --tiles 16x128 --format json", "last-tile", "o");
+    json_t *object = program_run_json("check --theirs @pad --tiles 16x64 --format json", 1);
+    text_expect(json_string_value(json_at(object, "looks_like")), "if tiles have 128 keys");
+    json_decref(object);
     struct program_run run = program_run_line("check --theirs @pad --tiles 16x128");
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "Check      WRONG"));
@@ -192,7 +157,8 @@ static void words_and_pictures(void **state)
 {
     (void)state;
     program_run_fine("generate --out @word --n 40 --d 4 --heads 2 --dtype f16");
-    struct program_run run = program_run_line("check --theirs @word --heat-map @right.png");
+    struct program_run run =
+        program_run_line("check --theirs @word --dtype f32 --heat-map @right.png");
     size_t n;
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
@@ -205,8 +171,8 @@ static void words_and_pictures(void **state)
     assert_non_null(png);
     assert_memory_equal(png, "\x89PNG", 4);
     free(png);
-    change("word/o.npy", FA_F16, nan_at_7);
-    run = program_run_line("check --theirs @word --heat-map @wrong.png --tiles 16x16");
+    check_change("word/o.npy", FA_F16, nan_at_7);
+    run = program_run_line("check --theirs @word --dtype f32 --heat-map @wrong.png --tiles 16x16");
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "A file is narrower than that: is --dtype right?"));
     assert_non_null(strstr(run.out, "[0, 0, 1, 3]"));
@@ -228,7 +194,7 @@ static void write_bits(const char *name, const char *type)
         bytes[128 + 2 * e] = (char)(bits & 255);
         bytes[129 + 2 * e] = (char)(bits >> 8);
     }
-    write_back(name, &array, FA_F32);
+    check_write_back(name, &array, FA_F32);
     header = program_read_file(program_path(name), NULL);
     memcpy(bytes, header, 128);
     free(header);
@@ -246,17 +212,19 @@ static void formats_of_files(void **state)
     program_run_fine("generate --out @bits --n 21 --d 4 --heads 2 --layout bshd --dtype bf16");
     struct fa_npy lse = program_read_array("bits/lse.npy");
     write_bits("bits/o.npy", "<i2");
-    expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none", NULL);
+    check_expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none",
+                       NULL);
     write_bits("bits/q.npy", "<u2");
     write_bits("bits/v.npy", "<u2");
-    expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none", NULL);
+    check_expect_fault("check --theirs @bits --layout bshd --dtype bf16 --format json", "none",
+                       NULL);
     double turned[42];
     for (int64_t e = 0; e < 42; e++)
         turned[e] = ((double *)lse.data)[e % 21 * 2 + e / 21];
     memcpy(lse.data, turned, sizeof turned);
     lse.shape[1] = 2;
     lse.shape[2] = 21;
-    write_back("bits/lse.npy", &lse, FA_F32);
+    check_write_back("bits/lse.npy", &lse, FA_F32);
     fa_npy_free(&lse);
     struct program_run run = program_run_line("check --theirs @bits --layout bshd --dtype bf16");
     assert_int_equal(run.status, 0);
@@ -292,22 +260,6 @@ static void groups_have_a_budget(void **state)
     }
     json_decref(run);
     json_decref(check);
-}
-
-/* Exit status 2 and one line, in text and in JSON; `text` is all of it or its beginning. */
-static void expect_refusal(const char *line, const char *code, const char *text)
-{
-    char json_line[256];
-    struct program_run run = program_run_line(line);
-    const char *after = strstr(run.err, "flashlab check: ");
-    if (run.status != 2 || run.out[0] || after != run.err || !strstr(run.err, text))
-        fail_msg("%s: status %d, %s%s: expected %s", line, run.status, run.out, run.err, text);
-    program_run_free(&run);
-    snprintf(json_line, sizeof json_line, "%s --format json", line);
-    json_t *object = program_run_json(json_line, 2);
-    assert_string_equal(json_string_value(json_at(object, "error.code")), code);
-    assert_non_null(strstr(json_string_value(json_at(object, "error.message")), text));
-    json_decref(object);
 }
 
 static void refusals(void **state)
@@ -359,21 +311,21 @@ static void refusals(void **state)
     }
     program_write_array("grad/dq.npy", FA_F32, 4, small, 0);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        expect_refusal(refused[i].line, refused[i].code, refused[i].text);
+        check_expect_refusal(refused[i].line, refused[i].code, refused[i].text);
 }
 
 /* The keys of flashlab.check/1, in their order. */
 static void the_schema(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"schema",  "problem",    "tiles",     "sampled",
-                                       "outputs", "pass",       "fault",     "in",
-                                       "where",   "looks_like", "provenance"};
+    static const char *const keys[] = {
+        "schema", "problem", "taken", "tiles", "nonfinite_inputs", "sampled", "outputs",
+        "pass",   "fault",   "in",    "where", "looks_like",       "hints",   "provenance"};
     const char *key;
     json_t *value;
     size_t n = 0;
     program_run_fine("generate --out @schema --n 20 --d 4 --heads 2");
-    change("schema/o.npy", FA_F32, nan_at_7);
+    check_change("schema/o.npy", FA_F32, nan_at_7);
     json_t *object = program_run_json("check --theirs @schema --tiles 8x16 --format json", 1);
     json_object_foreach(object, key, value)
     {

@@ -194,7 +194,7 @@ static void noise(void **state)
                 double budget = verdict.output[which].budget;
                 sim_verdict_free(&verdict);
                 memcpy(right, t->data, bytes);
-                fault_add_noise(t, 0.2 * budget);
+                fault_add_noise(t, 0.02 * budget); /* a small part has less */
                 fault_sample_expect(&s, SIM_FAULT_NONE, "little noise");
                 fault_add_noise(t, 1.1 * budget);
                 fault_sample_expect(&s, SIM_FAULT_OTHER, "noise");
@@ -277,6 +277,107 @@ static void the_map(void **state)
     fault_sample_free(&s);
 }
 
+/* Faults that are small beside the tensor's largest values are placed and named by the budgets of
+ * the parts that they are in. */
+static void small_parts(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(642, 642, 16);
+    p.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    p.dtype = FA_BF16;
+    for (int which = SIM_OUT_DK; which <= SIM_OUT_DV; which++) {
+        struct fault_sample s = fault_sample_make(p, FA_PROFILE_GAUSS, true);
+        for (int64_t key = 640; key < 642; key++)
+            for (int64_t c = 0; c < 16; c++)
+                fa_tensor_set(&s.output[which], 0, 0, key, c, 0);
+        struct sim_verdict verdict = fault_sample_judge(&s);
+        assert_true(sim_judged_fails_in_parts(&verdict.output[which]));
+        assert_true(verdict.fault == SIM_FAULT_ZEROS && (int)verdict.culprit == which);
+        assert_string_equal(verdict.where, "2 of 642 keys, from key 640 to 641");
+        assert_true(verdict.output[which].worst[2] >= 640 && verdict.output[which].theirs == 0);
+        assert_true(verdict.map.error[40] > 1 && !(verdict.map.error[39] > 1));
+        sim_verdict_free(&verdict);
+        for (int64_t key = 640; key < 642; key++)
+            for (int64_t c = 0; c < 16; c++)
+                fa_tensor_set(&s.output[which], 0, 0, key, c, c % 2 ? -0.004 : 0.004);
+        fault_sample_expect(&s, SIM_FAULT_LAST_TILE, "other numbers in the last keys");
+        fault_sample_free(&s);
+    }
+}
+
+/* A head that is small beside another. */
+static void small_heads(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(70, 70, 16);
+    p.heads = p.kv_heads = 4;
+    p.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    p.dtype = FA_F16;
+    struct fault_sample s = fault_sample_make(p, FA_PROFILE_GAUSS, false);
+    const struct fa_tensor *o = &s.output[SIM_OUT_O];
+    for (int64_t e = 0; e < 70 * 16; e++)
+        fa_dtype_set(FA_F16, s.v.data, e, 1000 * fa_dtype_get(FA_F16, s.v.data, e));
+    fault_sample_fill(&s, &p, -1);
+    fault_sample_expect(&s, SIM_FAULT_NONE, "a large head");
+    for (int64_t e = 3 * 70 * 16; e < 4 * 70 * 16; e++)
+        fa_dtype_set(FA_F16, o->data, e, 0.5 * fa_dtype_get(FA_F16, o->data, e));
+    fault_sample_expect(&s, SIM_FAULT_ROW_SCALE, "a small head halved");
+    memset((char *)o->data + 70 * 16 * 2, 0, 3 * 70 * 16 * 2);
+    struct sim_verdict verdict = fault_sample_judge(&s);
+    assert_true(sim_judged_fails_in_parts(&verdict.output[SIM_OUT_O]));
+    assert_int_equal(verdict.fault, SIM_FAULT_ZEROS);
+    assert_string_equal(verdict.where,
+                        "210 of 280 rows, from row 0 to 69, in heads 1, 2, 3 of 4");
+    assert_true(verdict.output[SIM_OUT_O].part.wrong == 6);
+    sim_verdict_free(&verdict);
+    fault_sample_free(&s);
+}
+
+/* NaN is no infinity but where the check itself says that no kernel can have it. */
+static void nan_for_infinity(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(9, 5, 8);
+    p.causal = FA_CAUSAL_BOTTOM_RIGHT; /* rows 0 .. 3 are empty */
+    struct fault_sample s = fault_sample_make(p, FA_PROFILE_GAUSS, false);
+    const struct fa_tensor *lse = &s.output[SIM_OUT_LSE], *o = &s.output[SIM_OUT_O];
+    for (int base_2 = 0; base_2 < 2; base_2++) {
+        for (int64_t r = 0; r < 9; r++)
+            fa_tensor_set(lse, 0, 0, r, 0,
+                          r < 4 ? (double)NAN
+                                : fa_tensor_get(lse, 0, 0, r, 0) / (base_2 ? log(2) : 1));
+        struct sim_verdict verdict = fault_sample_judge(&s);
+        assert_true(verdict.fault == SIM_FAULT_NAN && verdict.culprit == SIM_OUT_LSE);
+        assert_string_equal(verdict.where, base_2 ? "9 of 9 rows, from row 0 to 8"
+                                                  : "4 of 9 rows, from row 0 to 3");
+        sim_verdict_free(&verdict);
+    }
+    fault_sample_free(&s);
+    /* Weights of exp(-200) and exp(-20) over an infinite V: the first is 0 in f32, and 0 * inf. */
+    for (int gap = 200; gap >= 20; gap -= 180) {
+        p = fa_problem_make(2, 2, 1);
+        p.scale = 1;
+        s = fault_sample_make(p, FA_PROFILE_EQUAL, false);
+        for (int64_t i = 0; i < 2; i++) {
+            fa_tensor_set(&s.q, 0, 0, i, 0, 1);
+            fa_tensor_set(&s.k, 0, 0, i, 0, i == 0 ? gap : 0);
+            fa_tensor_set(&s.v, 0, 0, i, 0, i == 1 ? (double)INFINITY : 1);
+        }
+        fault_sample_fill(&s, &p, -1);
+        fa_tensor_set(o, 0, 0, 0, 0, (double)NAN);
+        struct sim_verdict verdict = fault_sample_judge(&s);
+        assert_true(verdict.pass == (gap == 200) && verdict.underflowed == (gap == 200));
+        sim_verdict_free(&verdict);
+        fa_tensor_set(o, 0, 0, 1, 0, 1);
+        verdict = fault_sample_judge(&s);
+        assert_int_equal(verdict.fault, SIM_FAULT_NAN);
+        assert_string_equal(verdict.where,
+                            gap == 200 ? "1 of 2 rows, row 1" : "2 of 2 rows, from row 0 to 1");
+        sim_verdict_free(&verdict);
+        fault_sample_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +390,9 @@ int main(void)
         cmocka_unit_test(random_problems),
         cmocka_unit_test(last_rows),
         cmocka_unit_test(the_map),
+        cmocka_unit_test(small_parts),
+        cmocka_unit_test(small_heads),
+        cmocka_unit_test(nan_for_infinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,15 +42,17 @@ static int thread_count(void)
 /* What this comparison adds: the worst tensor is the one whose error is the largest share of its
  * budget. */
 static void note(struct bench_gpu_entry *entry, const char *what, const char *where,
-                 const struct fa_comparison *found, double budget)
+                 const struct fa_comparison *found, double budget,
+                 const struct sim_check_part *part)
 {
-    bool wrong = !fa_comparison_within(found, budget);
+    bool here = fa_comparison_within(found, budget), wrong = !here || part->wrong > 0;
     double share = budget > 0 ? found->max_abs_error / budget : found->max_abs_error;
     double before = entry->budget > 0 ? entry->error / entry->budget : -1;
     if (wrong && !entry->wrong)
         snprintf(entry->refused, sizeof entry->refused,
                  "wrong, and so not timed: %s differs from the oracle by %.3g %s, and may by %.3g",
-                 what, found->max_abs_error, where, budget);
+                 what, here ? part->error : found->max_abs_error, where,
+                 here ? part->budget : budget);
     if (share > before || wrong) {
         entry->error = found->max_abs_error;
         entry->budget = budget;
@@ -125,15 +127,15 @@ static enum fa_status check_band(struct bench_gpu_entry *entry, bool backward, i
                                     NULL, NULL, SIM_CHECK_FULL, 1, 1, thread_count(), NULL, &check,
                                     error);
         if (status == FA_OK)
-            note(entry, "dQ", where, &check.dq, check.dq_budget);
+            note(entry, "dQ", where, &check.dq, check.dq_budget, &check.dq_part);
     } else if (status == FA_OK) {
         struct sim_check check;
         status = sim_check_forward(&band.problem, &band.q, &band.k, &band.v, &band.out, &band.more,
                                    SIM_CHECK_FULL, factor, thread_count(), NULL, &check, error);
         if (status == FA_OK)
-            note(entry, "O", where, &check.o, check.o_budget);
+            note(entry, "O", where, &check.o, check.o_budget, &check.o_part);
         if (status == FA_OK)
-            note(entry, "LSE", where, &check.lse, check.lse_budget);
+            note(entry, "LSE", where, &check.lse, check.lse_budget, &check.lse_part);
     }
     free_band(&band);
     return status;
@@ -181,9 +183,9 @@ static enum fa_status check_small(struct bench_gpu_entry *entry, const struct fa
                 sim_check_backward(&head_problem, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
                                    SIM_CHECK_FULL, 1, 1, thread_count(), NULL, &check, error);
         if (status == FA_OK) {
-            note(entry, "dQ", "at a small length", &check.dq, check.dq_budget);
-            note(entry, "dK", "at a small length", &check.dk, check.dk_budget);
-            note(entry, "dV", "at a small length", &check.dv, check.dv_budget);
+            note(entry, "dQ", "at a small length", &check.dq, check.dq_budget, &check.dq_part);
+            note(entry, "dK", "at a small length", &check.dk, check.dk_budget, &check.dk_part);
+            note(entry, "dV", "at a small length", &check.dv, check.dv_budget, &check.dv_part);
         }
         for (int i = 0; i < 7; i++)
             fa_tensor_free(&t[i]);

@@ -94,6 +94,47 @@ static void set_strides(struct fa_tensor *tensor, bool bshd)
     }
 }
 
+/* The largest of 128, 64, 32 and 16 that divides the axis `at` of an array which is longer there than
+ * `shape`, by less than two such parts, and otherwise alike; else 0. */
+static int padded_to(const struct fa_npy *array, const int64_t *shape, int rank, int at)
+{
+    int part = 128;
+    if (array->rank != rank || array->shape[at] <= shape[at])
+        return 0;
+    for (int axis = 0; axis < rank; axis++)
+        if (axis != at && array->shape[axis] != shape[axis])
+            return 0;
+    while (part >= 16 && array->shape[at] % part != 0)
+        part /= 2;
+    return part >= 16 && array->shape[at] - shape[at] < 2 * part ? part : 0;
+}
+
+/* `rank` axes of the logical shape were expected. */
+static enum fa_status refuse_shape(const struct cli_check *check, bool statistic, const char *path,
+                                   const int64_t logical[4], const struct fa_npy *array, int rank,
+                                   struct fa_error *error)
+{
+    const int64_t swapped[4] = {logical[0], logical[2], logical[1], logical[3]};
+    bool bshd = check->inputs.layout == CLI_BSHD && check->inputs.rank > 2;
+    int64_t shape[4], other[4], by_heads[4];
+    char got[160], expected[160], padded[80] = "";
+    file_shape(check, logical, statistic, false, shape);
+    file_shape(check, swapped, statistic, false, other);
+    file_shape(check, logical, statistic, true, by_heads);
+    put_shape(got, sizeof got, array->shape, array->rank);
+    put_shape(expected, sizeof expected, shape, rank);
+    int part = statistic ? padded_to(array, by_heads, rank, rank - 1) : 0;
+    if (statistic && part == 0 && bshd)
+        part = padded_to(array, shape, rank, rank - 2);
+    if (part > 0)
+        snprintf(padded, sizeof padded,
+                 " (it looks padded to a multiple of %d rows: cut it to those of q.npy)", part);
+    return fa_fail(error, FA_BAD_FILE, "%s: %s: expected %s%s", path, got, expected,
+                   has_shape(array, other, rank) && rank > 2
+                       ? " (heads and rows are exchanged: is the other --layout meant?)"
+                       : padded);
+}
+
 /* An output as a tensor of its logical shape. */
 static enum fa_status take(struct cli_check *check, enum sim_output which, const char *path,
                            const int64_t logical[4], struct fa_npy *array, struct fa_error *error)
@@ -101,7 +142,6 @@ static enum fa_status take(struct cli_check *check, enum sim_output which, const
     bool statistic = which == SIM_OUT_LSE, by_heads = false;
     int64_t shape[4], other[4];
     struct fa_tensor *tensor = &check->output[which];
-    char got[160], expected[160];
     int rank = file_shape(check, logical, statistic, false, shape);
     /* A statistic may keep its last axis of 1. */
     if (statistic && array->rank == rank + 1 && array->shape[rank] == 1)
@@ -110,16 +150,8 @@ static enum fa_status take(struct cli_check *check, enum sim_output which, const
         file_shape(check, logical, true, true, other);
         by_heads = has_shape(array, other, rank);
     }
-    if (!has_shape(array, shape, rank) && !by_heads) {
-        int64_t swapped[4] = {logical[0], logical[2], logical[1], logical[3]};
-        file_shape(check, swapped, statistic, false, other);
-        put_shape(got, sizeof got, array->shape, array->rank);
-        put_shape(expected, sizeof expected, shape, rank);
-        return fa_fail(error, FA_BAD_FILE, "%s: %s: expected %s%s", path, got, expected,
-                       has_shape(array, other, rank) && rank > 2
-                           ? " (heads and rows are exchanged: is the other --layout meant?)"
-                           : "");
-    }
+    if (!has_shape(array, shape, rank) && !by_heads)
+        return refuse_shape(check, statistic, path, logical, array, rank, error);
     memcpy(tensor->shape, logical, sizeof tensor->shape);
     tensor->dtype = FA_F64;
     tensor->data = tensor->memory = array->data;
@@ -128,10 +160,13 @@ static enum fa_status take(struct cli_check *check, enum sim_output which, const
     return FA_OK;
 }
 
-/* Integers are taken where they are the bits of the dtype. */
-static enum fa_status refuse_integers(const char *path, int integer_bytes, bool bits,
-                                      struct fa_error *error)
+/* Integers are taken where they are the bits of the dtype; truth values, whose `stored` is "b8",
+ * never. */
+static enum fa_status refuse_integers(const char *path, const char *stored, int integer_bytes,
+                                      bool bits, struct fa_error *error)
 {
+    if (stored[0] == 'b')
+        return fa_fail(error, FA_BAD_FILE, "%s: truth values (bool): expected floats", path);
     if (integer_bytes == 0 || (integer_bytes == 2 && bits))
         return FA_OK;
     return fa_fail(error, FA_BAD_FILE,
@@ -155,8 +190,8 @@ static enum fa_status read_output(struct cli_check *check, enum sim_output which
     if (!make_path(check, cli_output_files[which], path))
         return fa_fail(error, FA_BAD_ARGUMENT, "--theirs: expected a path of less than 4096 bytes");
     find_stored(path, check->stored[which], &integer_bytes);
-    enum fa_status status =
-        refuse_integers(path, integer_bytes, narrow && which != SIM_OUT_LSE, error);
+    enum fa_status status = refuse_integers(path, check->stored[which], integer_bytes,
+                                            narrow && which != SIM_OUT_LSE, error);
     if (status == FA_OK)
         status = fa_npy_read(path, FA_F64, &array, error);
     if (status != FA_OK)
@@ -185,7 +220,7 @@ static enum fa_status read_input_bits(struct cli_check *check, const char *name,
     if (!tensor->data || !make_path(check, name, path))
         return FA_OK;
     find_stored(path, stored, &integer_bytes);
-    enum fa_status status = refuse_integers(path, integer_bytes, narrow, error);
+    enum fa_status status = refuse_integers(path, stored, integer_bytes, narrow, error);
     if (status != FA_OK || integer_bytes == 0)
         return status;
     status = fa_shape_elements(tensor->shape, &n, error);

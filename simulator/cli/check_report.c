@@ -32,6 +32,19 @@ static void print_problem(const struct cli_check *check)
     putchar('\n');
 }
 
+static void print_taken(const struct cli_check *check)
+{
+    const char *before = "Taken      ";
+    for (int i = 0; i < CLI_TAKEN; i++) {
+        if (!check->taken[i][0])
+            continue;
+        printf("%s%s.npy of the folder, as --%s", before, cli_taken_files[i], cli_taken_options[i]);
+        before = "; ";
+    }
+    if (before[0] == ';')
+        putchar('\n');
+}
+
 /* What was taken for granted, where it could be otherwise. */
 static void print_assumptions(const struct cli_check *check)
 {
@@ -56,7 +69,22 @@ static void print_assumptions(const struct cli_check *check)
     if (check->lse_by_heads)
         puts("           lse.npy is taken as [batch, heads, seq]");
     if (check->verdict.sampled)
-        puts("Rows       a sample of each head (--rows full compares all)");
+        puts(
+            "Rows       a sample of each head (--rows full compares all); of the others it is seen "
+            "that\n           no element is NaN, infinite or larger than the inputs allow");
+}
+
+static void print_parts(enum sim_output which, const struct sim_judged *judged)
+{
+    const struct sim_check_part *part = &judged->part;
+    const char *rows = which == SIM_OUT_DK || which == SIM_OUT_DV ? "keys" : "rows";
+    if (sim_judged_fails_in_parts(judged))
+        printf("  %s: within its budget as a whole, but not in %" PRId64
+               " of its parts (%d %s of a "
+               "head each)\n     worst of them: head %" PRId64 ", %s %" PRId64 " to %" PRId64
+               ", off by %.3e, where %.3e is their budget\n",
+               sim_output_name(which), part->wrong, SIM_CHECK_PART_ROWS, rows, part->head, rows,
+               part->first, part->last, part->error, part->budget);
 }
 
 static void print_table(const struct sim_verdict *verdict)
@@ -80,6 +108,15 @@ static void print_table(const struct sim_verdict *verdict)
             printf("%14s%14s", "-", "-");
         printf("  %s\n", judged->pass ? "right" : "WRONG");
     }
+    for (int i = 0; i < SIM_OUTPUTS; i++)
+        if (verdict->output[i].given)
+            print_parts((enum sim_output)i, &verdict->output[i]);
+    for (int i = 0; i < SIM_OUTPUTS && verdict->nonfinite_inputs > 0; i++)
+        if (verdict->output[i].compared.nonfinite_expected > 0)
+            printf("  %s: %" PRId64 " of %" PRId64
+                   " right values are NaN or infinite: the inputs hold such\n",
+                   sim_output_name((enum sim_output)i),
+                   verdict->output[i].compared.nonfinite_expected, verdict->output[i].compared.n);
     if (verdict->underflowed > 0)
         printf("  %" PRId64
                " NaN not compared: an infinite V under a weight that underflows to 0\n",
@@ -111,18 +148,32 @@ void cli_check_print(const struct cli_check *check)
     const struct sim_verdict *verdict = &check->verdict;
     printf("Check      %s, against the oracle in double\n", verdict->pass ? "right" : "WRONG");
     print_problem(check);
+    print_taken(check);
     print_assumptions(check);
     print_table(verdict);
     if (verdict->pass)
         return;
     printf("\nLooks like %s, in %s: %s\nWhere      %s\n", sim_fault_name(verdict->fault),
            sim_output_name(verdict->culprit), verdict->look, verdict->where);
+    for (int i = 0; i < check->n_hints; i++)
+        printf("%s%s\n", i ? "           " : "Hint       ", check->hint[i]);
     print_map(check);
 }
 
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* The part nearest its budget, or furthest above it; null if none differs. */
+static json_t *part_json(const struct sim_check_part *part)
+{
+    if (part->worst < 0)
+        return json_null();
+    return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "wrong", (json_int_t)part->wrong, "head",
+                     (json_int_t)part->head, "first", (json_int_t)part->first, "last",
+                     (json_int_t)part->last, "max_abs_error", real(part->error), "budget",
+                     real(part->budget));
 }
 
 static json_t *output_json(const struct cli_check *check, int which)
@@ -136,12 +187,14 @@ static json_t *output_json(const struct cli_check *check, int which)
                           "head", (json_int_t)judged->worst[1], "row", (json_int_t)judged->worst[2],
                           "column", (json_int_t)judged->worst[3], "theirs", real(judged->theirs),
                           "right", real(judged->right));
-    return json_pack("{s:s,s:I,s:o,s:o,s:o,s:I,s:o,s:b}", "stored", check->stored[which],
-                     "compared", (json_int_t)judged->compared.n, "budget", real(judged->budget),
-                     "max_abs_error", real(judged->compared.max_abs_error), "rms_error",
+    return json_pack("{s:s,s:I,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:b}", "stored",
+                     check->stored[which], "compared", (json_int_t)judged->compared.n, "budget",
+                     real(judged->budget), "part", part_json(&judged->part), "max_abs_error",
+                     real(judged->compared.max_abs_error), "rms_error",
                      real(fa_comparison_rms(&judged->compared)), "nonfinite",
-                     (json_int_t)judged->compared.mismatches, "worst", worst, "pass",
-                     (int)judged->pass);
+                     (json_int_t)judged->compared.mismatches, "beyond", (json_int_t)judged->beyond,
+                     "right_nonfinite", (json_int_t)judged->compared.nonfinite_expected, "worst",
+                     worst, "pass", (int)judged->pass);
 }
 
 static json_t *problem_json(const struct fa_problem *p)
@@ -151,6 +204,31 @@ static json_t *problem_json(const struct fa_problem *p)
                      (json_int_t)p->nq, "nk", (json_int_t)p->nk, "d", (json_int_t)p->d, "dv",
                      (json_int_t)p->dv, "scale", p->scale, "causal", fa_causal_name(p->causal),
                      "dtype", fa_dtype_name(p->dtype));
+}
+
+static json_t *taken_json(const struct cli_check *check)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < CLI_TAKEN; i++) {
+        char file[32];
+        snprintf(file, sizeof file, "%s.npy", cli_taken_files[i]);
+        if (check->taken[i][0] && json_array_append_new(array, json_string(file)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *hints_json(const struct cli_check *check)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < check->n_hints; i++)
+        if (json_array_append_new(array, json_string(check->hint[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
 }
 
 static bool put(json_t *object, const char *key, json_t *value)
@@ -168,14 +246,17 @@ enum fa_status cli_check_print_json(const struct cli_check *check, struct fa_err
     whole =
         put(object, "schema", json_string("flashlab.check/1")) &&
         put(object, "problem", problem_json(&check->inputs.problem)) &&
+        put(object, "taken", taken_json(check)) &&
         put(object, "tiles",
             json_pack("{s:I,s:I}", "br", (json_int_t)check->br, "bc", (json_int_t)check->bc)) &&
+        put(object, "nonfinite_inputs", json_integer(verdict->nonfinite_inputs)) &&
         put(object, "sampled", json_boolean(verdict->sampled)) && put(object, "outputs", outputs) &&
         put(object, "pass", json_boolean(verdict->pass)) &&
         put(object, "fault", json_string(sim_fault_name(verdict->fault))) &&
         put(object, "in", wrong ? json_string(cli_output_files[verdict->culprit]) : json_null()) &&
         put(object, "where", wrong ? json_string(verdict->where) : json_null()) &&
         put(object, "looks_like", wrong ? json_string(verdict->look) : json_null()) &&
+        put(object, "hints", hints_json(check)) &&
         put(object, "provenance",
             json_pack("{s:s,s:s}", "version", FLASHLAB_VERSION, "command", cli_command_line())) &&
         whole;

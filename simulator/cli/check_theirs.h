@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* Files of the folder that stand for the options of their names where those are not given. */
+enum { CLI_TAKEN_MASK, CLI_TAKEN_BIAS, CLI_TAKEN_KEEP, CLI_TAKEN_BLOCKS, CLI_TAKEN };
+enum { CLI_CHECK_PATH = 4096, CLI_HINTS = 4, CLI_HINT_TEXT = 192 };
+
 struct cli_check {
     struct cli_problem problem; /* problem.in is the folder, problem.tiles their tiles */
     const char *heat_map;       /* NULL: no picture */
@@ -22,6 +26,9 @@ struct cli_check {
     char stored[SIM_OUTPUTS][8];          /* "f32", ... */
     char inputs_stored[8];                /* of q.npy */
     bool lse_by_heads; /* layout bshd, but lse.npy is [batch, heads, seq], as it often is */
+    char taken[CLI_TAKEN][CLI_CHECK_PATH]; /* paths; "": not taken */
+    char hint[CLI_HINTS][CLI_HINT_TEXT];   /* of wrong outputs: an option that may be missing */
+    int n_hints;
     struct sim_verdict verdict;
 };
 
@@ -30,6 +37,22 @@ extern const char *const cli_output_files[SIM_OUTPUTS];
 
 /* Whether DIR/NAME.npy is there. */
 bool cli_check_has(const struct cli_check *check, const char *name);
+
+/* The files' names without .npy, and the options' without the dashes. */
+extern const char *const cli_taken_files[CLI_TAKEN], *const cli_taken_options[CLI_TAKEN];
+
+/*
+ * Takes the masks and the bias that lie in the folder; before the inputs are opened.
+ * Errors: FA_BAD_ARGUMENT where an option is missing that the file needs (--dropout, --tiles), and
+ * where case.json names another layout; FA_BAD_FILE for a case.json that is no JSON object.
+ */
+enum fa_status cli_check_take(struct cli_check *check, struct fa_error *error);
+
+/*
+ * Compares what case.json says with the options; inputs must be open. Keys that it lacks are
+ * right. Errors: FA_BAD_ARGUMENT, which names what differs and the option that says it; FA_BAD_FILE.
+ */
+enum fa_status cli_check_case(const struct cli_check *check, struct fa_error *error);
 
 /*
  * Reads o.npy, and what there is of lse.npy and, where gradients are judged, dq.npy, dk.npy and
@@ -40,6 +63,10 @@ bool cli_check_has(const struct cli_check *check, const char *name);
  */
 enum fa_status cli_check_read(struct cli_check *check, struct fa_error *error);
 void cli_check_free(struct cli_check *check);
+
+/* Of a wrong verdict: judges O and LSE once in the other layout, which is the fault where they are
+ * right so, and fills the hints. Errors: FA_NO_MEMORY, FA_CANCELLED. */
+enum fa_status cli_check_hint(struct cli_check *check, struct fa_error *error);
 
 void cli_check_print(const struct cli_check *check);
 enum fa_status cli_check_print_json(const struct cli_check *check, struct fa_error *error);

@@ -84,8 +84,10 @@ static const struct cli_option theirs_options[] = {
      .help =
          "Judge this folder in place of the ladder: q.npy, k.npy, v.npy and the kernel's o.npy, "
          "and where there are some lse.npy, do.npy, dq.npy, dk.npy, dv.npy. Shapes come from "
-         "the files. bf16, which NumPy lacks, comes widened to f32, or as its bits in u16 with "
-         "--dtype bf16; u16 with --dtype f16 are the bits of f16."},
+         "the files; so do mask.npy, bias.npy, dropout_keep.npy and block_mask.npy where their "
+         "options are not given, and case.json must agree with the options. bf16, which NumPy "
+         "lacks, comes widened to f32, or as its bits in u16 with --dtype bf16; u16 with --dtype "
+         "f16 are the bits of f16."},
     {.name = "layout",
      .value = "bhsd|bshd",
      .kind = CLI_WORD,
@@ -107,7 +109,8 @@ static const struct cli_option theirs_options[] = {
      .words = row_words,
      .help =
          "Compare all rows up to 8192 queries (gradients: 2048 queries and keys) and 256 a head "
-         "above (sample), or all (full)."},
+         "above (sample), or all (full). Sampling still scans all elements for NaN, infinities and "
+         "values larger than the inputs allow."},
     {.name = "heat-map",
      .value = "F.png",
      .kind = CLI_FILE,
@@ -161,6 +164,9 @@ static enum fa_status check_together(const struct check_options *options, struct
                                "--%s: expected --theirs with it; the ladder has its own cases",
                                name);
         }
+    if (options->part && strcmp(options->part, "golden") == 0 && !options->golden)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "--case golden: expected --golden DIR with it, the folder of those cases");
     return FA_OK;
 }
 
@@ -185,18 +191,55 @@ static enum fa_status find_pass(struct cli_check *check, struct fa_error *error)
     return FA_OK;
 }
 
+static enum fa_status check_heat_map(const char *path, struct fa_error *error)
+{
+    struct fa_error inner;
+    const char *ending = strrchr(path, '.');
+    if (!ending || ending == path || strcmp(ending, ".png") != 0)
+        return fa_fail(error, FA_BAD_ARGUMENT, "--heat-map: %s: expected a name that ends in .png",
+                       path);
+    if (cli_file_check(path, &inner) != FA_OK)
+        return fa_fail(error, inner.status, "--heat-map: %s", inner.text);
+    return FA_OK;
+}
+
+/* Sizes that make no problem, as 40 heads and 60 K/V heads, may make one in the other layout. */
+static enum fa_status open_inputs(struct cli_check *check, struct fa_error *error)
+{
+    struct fa_error inner;
+    struct cli_inputs other;
+    struct cli_problem turned = check->problem;
+    bool bshd = turned.layout == CLI_BSHD;
+    enum fa_status status =
+        cli_inputs_open(&check->inputs, &check->problem, CLI_NEED_INPUTS, &inner);
+    if (status == FA_OK)
+        return FA_OK;
+    turned.layout = bshd ? CLI_BHSD : CLI_BSHD;
+    bool fits = status != FA_IO && status != FA_NO_MEMORY &&
+                cli_inputs_open(&other, &turned, CLI_NEED_INPUTS, NULL) == FA_OK;
+    bool turns = fits && other.rank > 2;
+    if (fits)
+        cli_inputs_close(&other);
+    return turns ? fa_fail(error, status, "%s (all fits with --layout %s: is that meant?)",
+                           inner.text, bshd ? "bhsd" : "bshd")
+                 : fa_fail(error, status, "%s", inner.text);
+}
+
 /* What can be refused before the work. */
 static enum fa_status prepare(struct cli_check *check, struct fa_error *error)
 {
-    struct fa_error inner;
     bool stated = check->problem.tiles.policy == SIM_TILES_GIVEN;
     check->br = stated ? check->problem.tiles.br : DEFAULT_SIDE;
     check->bc = stated ? check->problem.tiles.bc : DEFAULT_SIDE;
     enum fa_status status = find_pass(check, error);
-    if (status == FA_OK && check->heat_map && cli_file_check(check->heat_map, &inner) != FA_OK)
-        status = fa_fail(error, inner.status, "--heat-map: %s", inner.text);
     if (status == FA_OK)
-        status = cli_inputs_open(&check->inputs, &check->problem, CLI_NEED_INPUTS, error);
+        status = cli_check_take(check, error);
+    if (status == FA_OK && check->heat_map)
+        status = check_heat_map(check->heat_map, error);
+    if (status == FA_OK)
+        status = open_inputs(check, error);
+    if (status == FA_OK)
+        status = cli_check_case(check, error);
     if (status == FA_OK)
         status = cli_inputs_block(&check->inputs, &check->problem, check->br, check->bc, error);
     if (status == FA_OK)
@@ -257,6 +300,8 @@ static enum fa_status check_theirs(struct check_options *options, bool *pass,
     enum fa_status status = prepare(check, error);
     if (status == FA_OK)
         status = judge(check, options->rows == 1 ? SIM_CHECK_FULL : SIM_CHECK_SAMPLE, error);
+    if (status == FA_OK)
+        status = cli_check_hint(check, error);
     if (status == FA_OK && check->heat_map)
         status = cli_check_picture(check, error);
     if (status == FA_OK && check->problem.base.format == CLI_JSON_FORMAT)
@@ -282,9 +327,10 @@ static enum fa_status check_ladder(const struct check_options *options, bool *pa
         check.problem.pass = SIM_BOTH;
     struct fa_error inner;
     enum fa_status status = cli_rung_check_run(&check, &inner);
+    /* With cases there was a device, and what is missing is another thing. */
+    bool no_device = status == FA_MISSING_PART && check.list.n == 0;
     if (status != FA_OK)
-        fa_fail(error, status, status == FA_MISSING_PART ? "%s (--theirs DIR needs no GPU)" : "%s",
-                inner.text);
+        fa_fail(error, status, no_device ? "%s (--theirs DIR needs no GPU)" : "%s", inner.text);
     else if (check.problem.base.format == CLI_JSON_FORMAT)
         status = cli_rung_check_print_json(&check, error);
     else
@@ -330,7 +376,8 @@ const struct cli_command cli_check_command = {
         "refuses is listed with the reason, and was not checked.\n"
         "\n"
         "With --theirs: a kernel's outputs from files. Where one is wrong it says in which heads\n"
-        "and tiles, and which known fault it looks like. Needs no GPU.\n"
+        "and tiles, and which known fault it looks like, and which option may be missing: results\n"
+        "right in the other layout, or that all are numbers of bf16. Needs no GPU.\n"
         "\n"
         "Exit status: 0 right, 1 wrong, 2 bad input, 3 no GPU, no kernels for it, or a rung that\n"
         "was named and took none of the cases.",

@@ -78,7 +78,8 @@ static const struct cli_option counter_options[] = {
      .kind = CLI_OTHER,
      .set = set_algorithm,
      .list_words = list_algorithms,
-     .help = "For somebody else's kernel, in place of --rung: the algorithm that it follows."},
+     .help = "For somebody else's kernel, in place of --rung: the algorithm that it follows. "
+             "One pass at a time: name each pass's kernels with --kernel."},
     {.name = "tiles",
      .value = "BRxBC",
      .kind = CLI_OTHER,
@@ -89,7 +90,7 @@ static const struct cli_option counter_options[] = {
      .kind = CLI_OTHER,
      .set = set_within,
      .help = "Exit status 1 if what a pass reads from L2 is off by more than P percent of the "
-             "count."},
+             "count, in any launch."},
     {.name = "out",
      .value = "FILE",
      .kind = CLI_FILE,

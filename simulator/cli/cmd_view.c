@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "simulator/cli/options.h"
 #include "simulator/cli/progress.h"
@@ -139,9 +140,18 @@ static enum fa_status check_lesson(const struct cli_view *view, struct fa_error 
     return FA_OK;
 }
 
+static bool is_png(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && strcasecmp(path + n - 4, ".png") == 0;
+}
+
 static enum fa_status check(const struct cli_view *view, struct fa_error *error)
 {
     bool moves = view->record || view->describe;
+    if (view->screenshot && !is_png(view->screenshot))
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "--screenshot: %.800s: expected a picture's ending: .png", view->screenshot);
     if (view->screenshot && view->record)
         return fa_fail(error, FA_BAD_ARGUMENT,
                        "--screenshot and --record: expected only one of them");

@@ -8,14 +8,16 @@
 
 #include "reference/tensor.h"
 
-static enum fa_status refuse_number(int64_t min, int64_t max, bool size, enum fa_status status,
-                                    struct fa_error *error)
+/* `whole`: what was given is no whole number, so that is said. */
+static enum fa_status refuse_number(int64_t min, int64_t max, bool size, bool whole,
+                                    enum fa_status status, struct fa_error *error)
 {
+    const char *what = whole ? "a whole number, " : "";
     const char *units = size ? "; K, M and G are powers of 1024" : "";
     if (max == INT64_MAX)
-        return fa_fail(error, status, "expected %" PRId64 " or more%s%s", min,
+        return fa_fail(error, status, "expected %s%" PRId64 " or more%s%s", what, min,
                        status == FA_TOO_LARGE ? ", up to 9223372036854775807" : "", units);
-    return fa_fail(error, status, "expected %" PRId64 " to %" PRId64 "%s", min, max, units);
+    return fa_fail(error, status, "expected %s%" PRId64 " to %" PRId64 "%s", what, min, max, units);
 }
 
 /* What a letter after a size multiplies it by, as with --sram: 1 for any other. */
@@ -44,18 +46,18 @@ static enum fa_status parse_number(const char *text, int64_t min, int64_t max, b
     const char *digits = text + negative, *end = digits + strspn(digits, "0123456789");
     int64_t value = 0, unit = size ? unit_of(*end) : 1;
     if (end == digits || end[unit > 1] != '\0')
-        return refuse_number(min, max, size, FA_BAD_ARGUMENT, error);
+        return refuse_number(min, max, size, true, FA_BAD_ARGUMENT, error);
     for (const char *at = digits; at < end; at++) {
         int64_t digit = *at - '0';
         if (!fa_multiply(value, 10, &value) || value > INT64_MAX - digit)
-            return refuse_number(min, max, size, FA_TOO_LARGE, error);
+            return refuse_number(min, max, size, false, FA_TOO_LARGE, error);
         value += digit;
     }
     if (!fa_multiply(value, unit, &value))
-        return refuse_number(min, max, size, FA_TOO_LARGE, error);
+        return refuse_number(min, max, size, false, FA_TOO_LARGE, error);
     value = negative ? -value : value;
     if (value < min || value > max)
-        return refuse_number(min, max, size, FA_BAD_ARGUMENT, error);
+        return refuse_number(min, max, size, false, FA_BAD_ARGUMENT, error);
     *out = value;
     return FA_OK;
 }
