@@ -35,7 +35,8 @@ GPU_API enum fa_status gpu_device_find(struct gpu_device *device, struct fa_erro
  * the current device, which `device` is. */
 GPU_API enum fa_status gpu_device_check(const struct gpu_device *device, struct fa_error *error);
 
-/* "80 90 and PTX of 90": the architectures that kernels were compiled for; "shim" where there are none. */
+/* "80 90 and PTX of 90": the architectures that kernels were compiled for; "shim" where there are
+ * none. */
 GPU_API const char *gpu_built_architectures(void);
 
 GPU_API enum fa_status gpu_memory_take(size_t bytes, void **memory, struct fa_error *error);

@@ -69,8 +69,8 @@ bool ncu_csv_is_measured(const struct ncu_metric *metric);
 
 /*
  * The metric as bytes: units byte, Kbyte, Mbyte, Gbyte, Tbyte (powers of 1000, as ncu has them) or
- * KB, MB, GB, TB, and sector (32 bytes) with the same letters. Thousands may be set apart by commas. Scaled units
- * are rounded by ncu already (`--print-units base` prints all digits).
+ * KB, MB, GB, TB, and sector (32 bytes) with the same letters. Thousands may be set apart by
+ * commas. Scaled units are rounded by ncu already (`--print-units base` prints all digits).
  * FA_BAD_FILE for another unit, for what is no number from 0 up to 2^63, and for a part of a byte
  * or sector.
  */

@@ -18,9 +18,9 @@
  * written (4 bytes); then Nk 2 d + Tc (2 Nq d + 2 Nq) read, Nk 2 d written and Tc Nq d added (4
  * bytes); then Nq d read (4 bytes) and written; Bc = 128, Br by the table ws_gradient_plans, Tc of
  * the visited tiles under a mask. Tiles travel whole: Nq and Nk are multiples of Br and Bc there.
- * Measured: f16, N = 1024, 4096 and 16384: 452, 550 and 591 TFLOP/s for d = 128, causal 339, 500 and
- * 595; for d = 64 387, 482 and 502, causal 267, 441 and 502; above cuDNN by 1.11 to 1.24. Reads as
- * counted, but for the marks of rows to repeat. No spill; hopper.md has the rest.
+ * Measured: f16, N = 1024, 4096 and 16384: 452, 550 and 591 TFLOP/s for d = 128, causal 339, 500
+ * and 595; for d = 64 387, 482 and 502, causal 267, 441 and 502; above cuDNN by 1.11 to 1.24. Reads
+ * as counted, but for the marks of rows to repeat. No spill; hopper.md has the rest.
  * Limits: those of ws, and a workspace.
  */
 #include "cuda/ws_gradient_ends.cuh"
@@ -147,7 +147,7 @@ ws_gradient_consume(const ws_gradient_call &call, uint32_t shared, const ws_keys
     if (S::COUNTS) {
         __syncwarp(); /* what all lanes have added comes before */
         if (lane_of() == 0) {
-            launch_wait(); /* for the zero to count from: who had no queries has waited for nothing */
+            launch_wait(); /* for the zero to count from, also where there were no queries */
             count_after(call.space.done + head);
         }
     }
@@ -327,7 +327,8 @@ static enum fa_status ws_gradient_launch(const struct fa_problem *problem,
                                owner[1], owner[2], owner[3]);
     if (status == FA_OK && work.after > 0)
         status = hopper_launch(ws_dq_kernel<T, D, ROWS>, work.after, WS_HELPERS,
-                               ws_rows_bytes<D, ROWS>, stream, S::COUNTS && work.keys > 0, error, work.call, work.dq_tiles);
+                               ws_rows_bytes<D, ROWS>, stream, S::COUNTS && work.keys > 0, error,
+                               work.call, work.dq_tiles);
     return status;
 }
 

@@ -244,10 +244,12 @@ static void find_budgets(const struct checker *checker, const struct part *part,
         lse_error = fmax(lse_error, o_roundoff * lse_most);
     if (!whole) /* lse_error is at least that already */
         o_error = fmax(o_error, o_roundoff * o_most);
-    *o_budget = !whole && part->o.n < SIM_CHECK_PART_ELEMENTS ? INFINITY : 0;
-    *o_budget += times * (2 * checker->error_factor * o_error + 2 * o_roundoff * o_most);
-    *lse_budget = !whole && part->naive_lse.n < SIM_CHECK_PART_ELEMENTS ? INFINITY : 0;
-    *lse_budget += times * (2 * checker->error_factor * lse_error + 2 * roundoff * lse_most);
+    *o_budget = times * (2 * checker->error_factor * o_error + 2 * o_roundoff * o_most);
+    *lse_budget = times * (2 * checker->error_factor * lse_error + 2 * roundoff * lse_most);
+    if (!whole && part->o.n < SIM_CHECK_PART_ELEMENTS)
+        *o_budget = INFINITY;
+    if (!whole && part->naive_lse.n < SIM_CHECK_PART_ELEMENTS)
+        *lse_budget = INFINITY;
 }
 
 /* Beside its own budgets, before it is merged into *sum. Rows are still counted as compared. */

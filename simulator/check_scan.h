@@ -11,8 +11,8 @@
  *     |LSE| <= |s| |q| |k| + m(bias) + ln Nk      |dK| <= 2 |s| D m(q) g Nq
  *                                       |dV| <= m(do) g Nq / (1 - p)
  *
- * since |dP - delta| <= 2 D and the weights of a row sum to 1. Each bound has room for the roundings
- * of the format beside the output's budget.
+ * since |dP - delta| <= 2 D and the weights of a row sum to 1. Each bound has room for the
+ * roundings of the format beside the output's budget.
  */
 #ifndef SIM_CHECK_SCAN_H
 #define SIM_CHECK_SCAN_H

@@ -1,7 +1,7 @@
 /*
  * Mistakes that are tried on O and LSE: the oracle makes them too, on few rows, and the check
- * (check.h) says whether the output agrees with that. Everything a mask says is put into one element mask,
- * so that any rule can be broken in it.
+ * (check.h) says whether the output agrees with that. Everything a mask says is put into one
+ * element mask, so that any rule can be broken in it.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -121,7 +121,8 @@ bool sim_fault_shows(const struct sim_fault_alternative *alternative,
                      int64_t key);
 
 /* 8 to 12 of faults.h, on O and LSE; and on dQ, dK and dV with the right LSE and delta, or those of
- * the mistake itself. The finding stays as it is where none holds. Errors: FA_NO_MEMORY, FA_CANCELLED. */
+ * the mistake itself. The finding stays as it is where none holds. Errors: FA_NO_MEMORY,
+ * FA_CANCELLED. */
 enum fa_status sim_fault_try_forward(const struct sim_fault_evidence *evidence,
                                      const struct fa_watch *watch,
                                      struct sim_fault_finding *finding, struct fa_error *error);

@@ -3,10 +3,10 @@
  * what kind of mistake they look like.
  *
  * Each output that is given is compared as check.h and check_gradients.h compare ours, against the
- * same budgets. Where some element's error is above its tensor's budget, such elements are what is
- * looked at; where only parts fail, it is the rows in which an error is above the part's. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
+ * same budgets. Where one is wrong, the first wrong one in the order O, LSE, dQ, dK, dV is looked
  * at closely: all its rows, or the sampled ones and the worst, are set beside the oracle's, and the
- * first of these that fits names the fault.
+ * first of these that fits names the fault. Wrong elements are those above the tensor's budget; where
+ * there is none and only parts fail, those above their part's.
  *
  *    1  unwritten         at least half of the wrong elements hold a pattern that memory is filled
  *                         with: NaN of all bits set (0xFF..), 0xCDCD.., 0xCCCC.., 0xAAAA.., ...
@@ -100,8 +100,9 @@ struct sim_judged {
      * fail. */
     int64_t worst[4];
     double theirs, right; /* of the worst element */
-    int64_t beyond;       /* elements that no right output holds, in rows that the sample leaves out;
-                             the worst is one of them then (check_scan.h) */
+    /* Elements that no right output holds, in rows that the sample leaves out; the worst is one of
+     * them then (check_scan.h). */
+    int64_t beyond;
 };
 
 /* Whether the output is within its budget as a whole, but not within those of its parts. */

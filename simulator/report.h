@@ -52,8 +52,8 @@ struct sim_report {
  *   l2 {dram_read_bytes dram_write_bytes l2_to_sm_bytes ...}, time {estimate_us bound_by ...},
  *   check {rows o_max_abs_error o_rms_error lse_max_abs_error budget lse_budget gradient_rows gradient_keys
  *   dq_max_abs_error dk_max_abs_error dv_max_abs_error dq_budget dk_budget dv_budget
- *   parts {o lse dq dk dv} pass}, where each of parts is {wrong head first last max_abs_error budget}
- *   of the part nearest its own budget (check.h), null where nothing differs,
+ *   parts {o lse dq dk dv} pass}, where each of parts is {wrong head first last max_abs_error
+ *   budget} of the part nearest its own budget (check.h), null where nothing differs,
  *   provenance {version command seed threads}
  *
  * Counts are integers, exact; theta and floor are real. What does not apply or is not finite is

@@ -1,4 +1,4 @@
-/* Faults of masks with two edges, of LSE alone, of tiles that were not said, and what has no name. */
+/* Faults of masks with two edges, of LSE alone, of tiles that nobody named, and what has no name. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -94,8 +94,8 @@ static void set_strides(struct fa_tensor *tensor, bool bshd)
     }
 }
 
-/* The largest of 128, 64, 32 and 16 that divides the axis `at` of an array which is longer there than
- * `shape`, by less than two such parts, and otherwise alike; else 0. */
+/* The largest of 128, 64, 32 and 16 that divides the axis `at` of an array which is longer there
+ * than `shape`, by less than two such parts, and otherwise alike; else 0. */
 static int padded_to(const struct fa_npy *array, const int64_t *shape, int rank, int at)
 {
     int part = 128;

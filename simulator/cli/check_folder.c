@@ -1,5 +1,5 @@
-/* What lies in the folder of `flashlab check --theirs` beside what is judged: masks and a bias, which
- * are taken, and case.json, which must agree with the options. */
+/* What lies in the folder of `flashlab check --theirs` beside what is judged: masks and a bias,
+ * which are taken, and case.json, which must agree with the options. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>

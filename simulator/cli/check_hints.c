@@ -1,4 +1,4 @@
-/* Of wrong outputs: which option, given otherwise, would make them right, or seems to be missing. */
+/* Of wrong outputs: which option, given otherwise, makes them right, or seems to be missing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ hint(struct cli_check *check, const char *format, ...)
     va_end(arguments);
 }
 
-/* O, and LSE where there is one, are right in the other layout. *heads: heads where the files are
- * read so; 0 where they can't be. */
+/* Whether O, and LSE where there is one, are right in the other layout; false where the files can't
+ * be read so. */
 static enum fa_status try_layout(const struct cli_check *check, bool *right, struct fa_error *error)
 {
     struct cli_check other = {.problem = check->problem};

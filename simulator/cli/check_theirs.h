@@ -50,7 +50,8 @@ enum fa_status cli_check_take(struct cli_check *check, struct fa_error *error);
 
 /*
  * Compares what case.json says with the options; inputs must be open. Keys that it lacks are
- * right. Errors: FA_BAD_ARGUMENT, which names what differs and the option that says it; FA_BAD_FILE.
+ * right. Errors: FA_BAD_ARGUMENT, which names what differs and the option that says it;
+ * FA_BAD_FILE.
  */
 enum fa_status cli_check_case(const struct cli_check *check, struct fa_error *error);
 

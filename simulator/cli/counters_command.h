@@ -122,7 +122,8 @@ enum fa_status counters_match(struct counters *counters, struct fa_error *error)
 /* ---- counters_report.c ----------------------------------------------------------------------- */
 
 /* Whether each pass reads what was counted, within the percentage that was asked for, if any, with
- * the launches that read the least and with those that read the most; false where what it reads is not in the CSV. */
+ * the launches that read the least and with those that read the most; false where what it reads is
+ * not in the CSV. */
 bool counters_agree(const struct counters *counters);
 
 void counters_print(const struct counters *counters, FILE *file);
