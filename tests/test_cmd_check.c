@@ -156,6 +156,9 @@ static void tiles_are_used(void **state)
 static void words_and_pictures(void **state)
 {
     (void)state;
+#ifndef FLASHLAB_HAVE_PNG
+    skip();
+#endif
     program_run_fine("generate --out @word --n 40 --d 4 --heads 2 --dtype f16");
     struct program_run run =
         program_run_line("check --theirs @word --dtype f32 --heat-map @right.png");
