@@ -73,6 +73,34 @@ static __device__ __forceinline__ void load_async(T *to, const T *from, int64_t 
     }
 }
 
+/* Causal mask and the last key: -inf for keys that a row of the warp's 16 from `row` on does not
+ * see. */
+template <int KEYS>
+static __device__ __forceinline__ void hide_keys(const gpu_head_problem &p, int row, int key,
+                                                 float (&s)[KEYS / 8][4])
+{
+    row += lane_of() / 4;
+    key += 2 * (lane_of() % 4);
+    const int end[2] = {least(p.nk, row + p.end) - key, least(p.nk, row + 8 + p.end) - key};
+#pragma unroll
+    for (int n = 0; n < KEYS / 8; n++)
+        for (int e = 0; e < 4; e++)
+            if (8 * n + e % 2 >= end[e / 2])
+                s[n][e] = -INFINITY;
+}
+
+/* Columns FIRST .. END - 1 of an accumulator as left operands of the next product. */
+template <class T, int FIRST, int END, int TILES>
+static __device__ __forceinline__ void pack_left(uint32_t (&a)[TILES / 2][4],
+                                                 const float (&s)[TILES][4])
+{
+#pragma unroll
+    for (int i = FIRST / 16; i < END / 16; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            a[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
+}
+
 /* How scores become powers of two: 2^(s unit log2 e - m unit log2 e). A scale above 0 is folded
  * into the unit; another one is multiplied into the scores first, since it would turn the maximum
  * round. */

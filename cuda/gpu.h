@@ -11,7 +11,9 @@
  * Units: strides in elements. The last axis lies side by side (stride 1); the others may have any
  * stride that is not negative, an input's may be 0 (broadcast).
  * Needs: data on the current device, aligned to its element; a rung says what more it wants.
- * Outputs and the workspace may overlap neither each other, nor an input, nor themselves.
+ * Outputs and the workspace may overlap neither each other, nor an input, nor themselves. They may be
+ * interleaved, as dq, dk and dv packed in rows [batch, n, 3, heads, d], where a stride that one of
+ * them has shows them to lie apart.
  *
  * A call checks all of that, then launches on the stream and returns without waiting. It takes no
  * memory, keeps nothing, and two threads may call at once. When it returns another status than

@@ -111,29 +111,64 @@ static enum fa_status place(struct placed *placed, bool aligned, struct fa_error
     return FA_OK;
 }
 
+/* Bytes from an element to the next one of the axis; 0 where there is no next one. */
+static int64_t step_of(const struct placed *placed, int axis)
+{
+    int64_t stride = axis == 3 ? 1 : placed->tensor->stride[axis];
+    return placed->shape[axis] > 1 ? stride * placed->bytes : 0;
+}
+
 /* An output's elements must lie apart: sorted by stride, each axis steps over the one before. */
 static bool lies_apart(const struct placed *placed)
 {
     bool used[4] = {false};
-    int64_t reach = 0; /* index of the last element of the axes used */
+    int64_t reach = placed->bytes; /* behind the last byte of the axes used */
     for (int times = 0; times < 4; times++) {
         int least = -1;
-        for (int axis = 0; axis < 4; axis++) {
-            int64_t stride = axis == 3 ? 1 : placed->tensor->stride[axis];
-            if (used[axis] || placed->shape[axis] < 2)
-                continue;
-            if (least < 0 || stride < (least == 3 ? 1 : placed->tensor->stride[least]))
+        for (int axis = 0; axis < 4; axis++)
+            if (!used[axis] && placed->shape[axis] > 1 &&
+                (least < 0 || step_of(placed, axis) < step_of(placed, least)))
                 least = axis;
-        }
         if (least < 0)
             return true;
-        int64_t stride = least == 3 ? 1 : placed->tensor->stride[least];
-        if (stride <= reach)
+        if (step_of(placed, least) < reach)
             return false;
         used[least] = true;
-        reach += (placed->shape[least] - 1) * stride;
+        reach += (placed->shape[least] - 1) * step_of(placed, least);
     }
     return true;
+}
+
+/* How far a tensor's bytes reach behind its first one, modulo `period`. */
+static int64_t reach_within(const struct placed *placed, int64_t period)
+{
+    int64_t reach = placed->bytes;
+    for (int axis = 0; axis < 4; axis++)
+        if (step_of(placed, axis) % period != 0)
+            reach += (placed->shape[axis] - 1) * step_of(placed, axis);
+    return reach;
+}
+
+/* Tensors whose bytes are interleaved, as Q, K and V packed in one row: modulo a stride, here one
+ * of a's, both are intervals, and the intervals lie apart. */
+static bool interleaves(const struct placed *a, const struct placed *b)
+{
+    for (int axis = 0; axis < 4; axis++) {
+        int64_t period = step_of(a, axis);
+        if (period == 0)
+            continue;
+        int64_t from_a =
+            (int64_t)(b->begin % (uintptr_t)period) - (int64_t)(a->begin % (uintptr_t)period);
+        from_a += from_a < 0 ? period : 0;
+        if (from_a >= reach_within(a, period) && period - from_a >= reach_within(b, period))
+            return true;
+    }
+    return false;
+}
+
+static bool overlap(const struct placed *a, const struct placed *b)
+{
+    return a->begin < b->end && b->begin < a->end && !interleaves(a, b) && !interleaves(b, a);
 }
 
 static enum fa_status check_places(struct placed *placed, int n, bool aligned,
@@ -149,8 +184,7 @@ static enum fa_status check_places(struct placed *placed, int n, bool aligned,
     }
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            if (i != j && placed[i].output && placed[i].begin < placed[j].end &&
-                placed[j].begin < placed[i].end)
+            if (i != j && placed[i].output && overlap(&placed[i], &placed[j]))
                 return fa_fail(error, FA_BAD_ARGUMENT, "%s and %s overlap", placed[i].name,
                                placed[j].name);
     return FA_OK;
@@ -242,9 +276,27 @@ static enum fa_status check_call(const struct gpu_limits *limits, const struct f
     return check_places(placed, n, limits->aligned, error);
 }
 
-static struct gpu_tensor workspace_of(const struct gpu_options *options)
+static struct placed workspace_of(const struct gpu_options *options, struct gpu_tensor *tensor,
+                                  int64_t bytes)
 {
-    return (struct gpu_tensor){options ? options->workspace : NULL, {0, 0, 0, 1}};
+    *tensor = (struct gpu_tensor){options ? options->workspace : NULL, {0, 0, 0, 1}};
+    return (struct placed){"the workspace", tensor, {1, 1, 1, bytes}, 1, true, 0, 0};
+}
+
+/* The bytes of the block mask; none without one. */
+static struct placed blocks_of(const struct gpu_options *options, struct gpu_tensor *tensor)
+{
+    const struct fa_block_mask *blocks = options ? options->blocks : NULL;
+    *tensor = (struct gpu_tensor){blocks ? (void *)blocks->visit : NULL, {0, 0, 0, 1}};
+    if (blocks)
+        tensor->stride[2] = blocks->columns;
+    return (struct placed){"the block mask",
+                           tensor,
+                           {1, 1, blocks ? blocks->rows : 0, blocks ? blocks->columns : 0},
+                           1,
+                           false,
+                           0,
+                           0};
 }
 
 enum fa_status gpu_forward_check(const struct gpu_limits *limits, const struct fa_problem *problem,
@@ -254,17 +306,18 @@ enum fa_status gpu_forward_check(const struct gpu_limits *limits, const struct f
 {
     const struct fa_problem *p = problem;
     const int64_t bytes = (int64_t)fa_dtype_bytes(p->dtype);
-    const struct gpu_tensor workspace = workspace_of(options);
+    struct gpu_tensor workspace, blocks;
     struct placed placed[] = {
         {"q", &tensors->q, {p->batch, p->heads, p->nq, p->d}, bytes, false, 0, 0},
         {"k", &tensors->k, {p->batch, p->kv_heads, p->nk, p->d}, bytes, false, 0, 0},
         {"v", &tensors->v, {p->batch, p->kv_heads, p->nk, p->dv}, bytes, false, 0, 0},
         {"o", &tensors->o, {p->batch, p->heads, p->nq, p->dv}, bytes, true, 0, 0},
-        {"the workspace", &workspace, {1, 1, 1, workspace_bytes}, 1, true, 0, 0},
+        workspace_of(options, &workspace, workspace_bytes),
+        blocks_of(options, &blocks),
         {"lse", &tensors->lse, {p->batch, p->heads, p->nq, 1}, 4, true, 0, 0},
     };
     enum fa_status status =
-        check_call(limits, p, options, workspace_bytes, placed, tensors->lse.data ? 6 : 5, error);
+        check_call(limits, p, options, workspace_bytes, placed, tensors->lse.data ? 7 : 6, error);
     if (status != FA_OK)
         return status;
     set_numbers(p, tensors, options ? options->blocks : NULL, head);
@@ -280,7 +333,7 @@ static enum fa_status check_backward(const struct gpu_limits *limits,
     const struct fa_problem *p = problem;
     const struct gpu_backward *t = tensors;
     const int64_t bytes = (int64_t)fa_dtype_bytes(p->dtype);
-    const struct gpu_tensor workspace = workspace_of(options);
+    struct gpu_tensor workspace, blocks;
     struct placed placed[] = {
         {"q", &t->q, {p->batch, p->heads, p->nq, p->d}, bytes, false, 0, 0},
         {"k", &t->k, {p->batch, p->kv_heads, p->nk, p->d}, bytes, false, 0, 0},
@@ -291,9 +344,10 @@ static enum fa_status check_backward(const struct gpu_limits *limits,
         {"dq", &t->dq, {p->batch, p->heads, p->nq, p->d}, bytes, true, 0, 0},
         {"dk", &t->dk, {p->batch, p->kv_heads, p->nk, p->d}, bytes, true, 0, 0},
         {"dv", &t->dv, {p->batch, p->kv_heads, p->nk, p->dv}, bytes, true, 0, 0},
-        {"the workspace", &workspace, {1, 1, 1, workspace_bytes}, 1, true, 0, 0},
+        workspace_of(options, &workspace, workspace_bytes),
+        blocks_of(options, &blocks),
     };
-    enum fa_status status = check_call(limits, p, options, workspace_bytes, placed, 10, error);
+    enum fa_status status = check_call(limits, p, options, workspace_bytes, placed, 11, error);
     if (status != FA_OK)
         return status;
     const struct gpu_forward forward = {t->q, t->k, t->v, t->o, t->lse};

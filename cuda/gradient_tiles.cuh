@@ -65,7 +65,7 @@ static __device__ __forceinline__ query_walk walk_on(const gpu_head_problem &p, 
 
 /* s = A B^T: 16 rows of one tile by all N rows of another, over D columns. */
 template <class T, int D, int N>
-static __device__ __forceinline__ void multiply_rows(uint32_t a_lane, uint32_t b_lane,
+static __device__ __forceinline__ void multiply_tiles(uint32_t a_lane, uint32_t b_lane,
                                                      float (&s)[N / 8][4])
 {
     using L = swizzled<D>;
@@ -98,18 +98,6 @@ static __device__ __forceinline__ void multiply_packed(const uint32_t (&a)[N / 1
             multiply_add(x[n], a[i], b[0], b[1], T());
             multiply_add(x[n + 1], a[i], b[2], b[3], T());
         }
-}
-
-/* Accumulators as left operands. */
-template <class T, int N>
-static __device__ __forceinline__ void pack_rows(const float (&s)[N / 8][4],
-                                                 uint32_t (&a)[N / 16][4])
-{
-#pragma unroll
-    for (int i = 0; i < N / 16; i++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            a[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
 }
 
 /*

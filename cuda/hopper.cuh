@@ -261,7 +261,7 @@ template <int COUNT> static __device__ __forceinline__ void registers_take()
 
 /* ROWS rows of D columns, all boxes of it. */
 template <int ROWS, int D>
-static __device__ __forceinline__ void tile_load(uint32_t to, const CUtensorMap *map,
+static __device__ __forceinline__ void boxes_load(uint32_t to, const CUtensorMap *map,
                                                  uint32_t barrier, int row, int head, int batch)
 {
     barrier_expect(barrier, 2 * ROWS * D);

@@ -156,31 +156,4 @@ multiply_values(float (&o)[D / 8][4], const uint32_t (&weights)[STEPS][4], uint6
     products_commit();
 }
 
-/* Causal mask and the last key: -inf for keys that a row of the warp's 16 from `row` on does not
- * see. */
-template <int KEYS>
-static __device__ __forceinline__ void hide_keys(const gpu_head_problem &p, int row, int key,
-                                                 float (&s)[KEYS / 8][4])
-{
-    row += lane_of() / 4;
-    key += 2 * (lane_of() % 4);
-    const int end[2] = {least(p.nk, row + p.end) - key, least(p.nk, row + 8 + p.end) - key};
-#pragma unroll
-    for (int n = 0; n < KEYS / 8; n++)
-        for (int e = 0; e < 4; e++)
-            if (8 * n + e % 2 >= end[e / 2])
-                s[n][e] = -INFINITY;
-}
-
-/* Scores FIRST .. END - 1 that have become weights, as left operands of P V. */
-template <class T, int FIRST, int END, int TILES>
-static __device__ __forceinline__ void pack_weights(uint32_t (&weights)[TILES / 2][4],
-                                                    const float (&s)[TILES][4])
-{
-#pragma unroll
-    for (int i = FIRST / 16; i < END / 16; i++)
-        for (int e = 0; e < 4; e++)
-            weights[i][e] = pack(s[2 * i + e / 2][e % 2 * 2], s[2 * i + e / 2][e % 2 * 2 + 1], T());
-}
-
 #endif

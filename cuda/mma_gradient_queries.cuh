@@ -109,11 +109,11 @@ __global__ void __launch_bounds__(QUERIES_THREADS, 2)
         const uint32_t k_at = shared_address(kv + 2 * TILE * b);
         float s[QUERIES_KEYS / 8][4] = {}, dp[QUERIES_KEYS / 8][4] = {};
         uint32_t a[QUERIES_KEYS / 16][4];
-        multiply_rows<T, D, QUERIES_KEYS>(q_lane, k_at + keys_lane<L>(), s);
-        multiply_rows<T, D, QUERIES_KEYS>(q_lane + 2 * QUERIES_ROWS * D,
+        multiply_tiles<T, D, QUERIES_KEYS>(q_lane, k_at + keys_lane<L>(), s);
+        multiply_tiles<T, D, QUERIES_KEYS>(q_lane + 2 * QUERIES_ROWS * D,
                                           k_at + 2 * TILE + keys_lane<L>(), dp);
         queries_ds(p, batch, head, row + warp_row, j * QUERIES_KEYS, stats, s, dp);
-        pack_rows<T, QUERIES_KEYS>(dp, a);
+        pack_left<T, 0, QUERIES_KEYS>(a, dp);
         multiply_packed<T, D, QUERIES_KEYS, D>(a, k_at + values_lane<L>(), dq);
         j = next;
     }

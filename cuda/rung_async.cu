@@ -38,22 +38,6 @@ static __device__ __forceinline__ void async_fetch(const gpu_head_problem &p, co
                                                 p.v.stride[2], p.nk - key);
 }
 
-/* Causal mask and the last key, of 16 rows from `row` on. */
-static __device__ __forceinline__ void async_mask(const gpu_head_problem &p, int row, int key,
-                                                  float (&s)[ASYNC_KEYS / 8][4])
-{
-    if (key + ASYNC_KEYS <= least(p.nk, row + p.end))
-        return;
-    row += lane_of() / 4;
-    key += 2 * (lane_of() % 4);
-    const int end[2] = {least(p.nk, row + p.end) - key, least(p.nk, row + 8 + p.end) - key};
-#pragma unroll
-    for (int n = 0; n < ASYNC_KEYS / 8; n++)
-        for (int e = 0; e < 4; e++)
-            if (8 * n + e % 2 >= end[e / 2])
-                s[n][e] = -INFINITY;
-}
-
 /* S, then O, of the warp's 32 rows and one tile. */
 template <class T, int D>
 static __device__ __forceinline__ void
@@ -80,7 +64,8 @@ async_tile(const gpu_head_problem &p, uint32_t q_lane, uint32_t k_lane, uint32_t
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        async_mask(p, row + 16 * h, key, s[h]);
+        if (key + ASYNC_KEYS > least(p.nk, row + 16 * h + p.end))
+            hide_keys<ASYNC_KEYS>(p, row + 16 * h, key, s[h]);
         absorb<ASYNC_KEYS, D>(s[h], m[h], l[h], o[h], unit);
     }
 #pragma unroll

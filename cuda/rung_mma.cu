@@ -71,14 +71,16 @@ static __device__ __forceinline__ void mma_mask(const gpu_head_problem &p, int r
                 s[n][e] *= p.scale;
     if (sees_all(p, row, 16, key, KEYS))
         return;
+    if (!EXTRAS) {
+        hide_keys<KEYS>(p, row, key, s);
+        return;
+    }
     row += lane_of() / 4;
     key += 2 * (lane_of() % 4);
-    const int end[2] = {least(p.nk, row + p.end) - key, least(p.nk, row + 8 + p.end) - key};
 #pragma unroll
     for (int n = 0; n < KEYS / 8; n++)
         for (int e = 0; e < 4; e++)
-            if (EXTRAS ? is_hidden(p, row + e / 2 * 8, key + 8 * n + e % 2)
-                       : 8 * n + e % 2 >= end[e / 2])
+            if (is_hidden(p, row + e / 2 * 8, key + 8 * n + e % 2))
                 s[n][e] = -INFINITY;
 }
 

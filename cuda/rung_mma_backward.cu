@@ -107,17 +107,17 @@ take_queries(const gpu_head_problem &p, const gradient_block<T> &block, query_wa
     constexpr int N = G::CHUNK;
     float s[N / 8][4] = {}, dp[N / 8][4] = {};
     uint32_t a[N / 16][4];
-    multiply_rows<T, D, N>(k_lane, q + keys_lane<L>(), s);
-    multiply_rows<T, D, N>(k_lane + 2 * G::HELD, d_o + keys_lane<L>(), dp);
+    multiply_tiles<T, D, N>(k_lane, q + keys_lane<L>(), s);
+    multiply_tiles<T, D, N>(k_lane + 2 * G::HELD, d_o + keys_lane<L>(), dp);
     const uint64_t dropped = gradient_weights<N, EXTRAS>(
         p, block.batch, at, block.key + threadIdx.x / 32 * 16, stats, s, dp);
     if (EXTRAS && dropped)
 #pragma unroll
         for (int i = 0; i < N / 2; i++)
             s[i / 4][i % 4] = dropped >> i & 1 ? 0 : s[i / 4][i % 4];
-    pack_rows<T, N>(s, a);
+    pack_left<T, 0, N>(a, s);
     multiply_packed<T, D, N, G::OUT>(a, L::move(d_o + values_lane<L>(), 0, block.column), dv);
-    pack_rows<T, N>(dp, a);
+    pack_left<T, 0, N>(a, dp);
     keep_ds<T, D, N>(block.ds, column, a);
     multiply_packed<T, D, N, G::OUT>(a, L::move(q + values_lane<L>(), 0, block.column), dk);
 }

@@ -42,7 +42,7 @@ static __device__ __forceinline__ void wgmma_tile(const gpu_head_problem &p, uin
     if (key + WGMMA_KEYS > least(p.nk, row + p.end))
         hide_keys<WGMMA_KEYS>(p, row, key, s);
     absorb<WGMMA_KEYS, D>(s, m, l, o, unit);
-    pack_weights<T, 0, WGMMA_KEYS>(weights, s);
+    pack_left<T, 0, WGMMA_KEYS>(weights, s);
     multiply_values<T, 0, WGMMA_KEYS, D>(o, weights, v);
     products_wait<0>(o);
 }
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(WGMMA_THREADS, 1)
     auto load = [&](int j) {
         const uint32_t to = shared + at::KV + j % 2 * 2 * at::TILE_BYTES,
                        there = kv_there + j % 2 * 8;
-        tile_load<WGMMA_KEYS, D>(to, &k, there, j * WGMMA_KEYS, head / p.group, batch);
-        tile_load<WGMMA_KEYS, D>(to + at::TILE_BYTES, &v, there, j * WGMMA_KEYS, head / p.group,
+        boxes_load<WGMMA_KEYS, D>(to, &k, there, j * WGMMA_KEYS, head / p.group, batch);
+        boxes_load<WGMMA_KEYS, D>(to + at::TILE_BYTES, &v, there, j * WGMMA_KEYS, head / p.group,
                                  batch);
     };
     if (threadIdx.x == 0) {
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(WGMMA_THREADS, 1)
         barrier_init_done();
         if (seen.first < seen.end) {
             for (int g = 0; g < WGMMA_GROUPS; g++)
-                tile_load<WARPGROUP_ROWS, D>(shared + at::Q + g * at::Q_BYTES, &q, q_there,
+                boxes_load<WARPGROUP_ROWS, D>(shared + at::Q + g * at::Q_BYTES, &q, q_there,
                                              row + g * WARPGROUP_ROWS, head, batch);
             load(seen.first);
         }

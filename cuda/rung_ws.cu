@@ -50,11 +50,11 @@ static __device__ __forceinline__ void ws_split(const gpu_head_problem &p, ws_co
         l[1] *= shrink[1];
         ws_shrink(o, shrink);
         ws_exponentials<0, HALF>(s, base, l, unit);
-        pack_weights<typename S::T, 0, HALF>(weights, s);
+        pack_left<typename S::T, 0, HALF>(weights, s);
         ws_wait_v<S>(own);
         ws_values<S, 0, HALF>(own, o, weights);
         ws_exponentials<HALF, S::KEYS>(s, base, l, unit); /* under the product above */
-        pack_weights<typename S::T, HALF, S::KEYS>(weights, s);
+        pack_left<typename S::T, HALF, S::KEYS>(weights, s);
         ws_values<S, HALF, S::KEYS>(own, o, weights);
         products_wait<0>(o);
         ws_release_v<S>(own);
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void ws_two_deep(const gpu_head_problem &p, ws
     ws_mask<S>(p, row, (last - 1) * S::KEYS, s);
     ws_maximum<S::KEYS>(s, m, base, shrink, unit);
     ws_exponentials<0, S::KEYS>(s, base, l, unit);
-    pack_weights<typename S::T, 0, S::KEYS>(weights, s);
+    pack_left<typename S::T, 0, S::KEYS>(weights, s);
 #pragma unroll 1
     for (int j = last - 2; j >= 0; j--) {
         ws_wait_k<S>(own);
@@ -98,7 +98,7 @@ static __device__ __forceinline__ void ws_two_deep(const gpu_head_problem &p, ws
         ws_hold(l, own.shared);
         products_wait<0>(o);
         ws_release_v<S>(own);
-        pack_weights<typename S::T, 0, S::KEYS>(weights, s);
+        pack_left<typename S::T, 0, S::KEYS>(weights, s);
         ws_shrink(o, shrink);
     }
     ws_release_q<S>(own);

@@ -103,7 +103,7 @@ ws_gradient_steps(const ws_gradient_call &call, ws_gradient_consumer &own, const
         }
         ws_gradient_weights<S>(own, unit, s); /* under dP */
         ws_gradient_mask<S>(p, tile * S::ROWS, key, s);
-        pack_weights<T, 0, S::ROWS>(weights, s);
+        pack_left<T, 0, S::ROWS>(weights, s);
         multiply_values<T, 0, S::ROWS, S::D>(dv, weights, operand_move(own.d_o, at * S::PASSING));
         products_wait<1>(dp);
         ws_gradient_ds<S>(own, s, weights, dp, ds); /* under dV */

@@ -134,19 +134,19 @@ static __device__ __forceinline__ void ws_produce(const ws_call &call, const CUt
         auto load_q = [&](int g) {
             const uint32_t there = shared + S::Q_FULL + 8 * g;
             barrier_wait(shared + S::Q_EMPTY + 8 * g, q_parity); /* its last product has read Q */
-            tile_load<WARPGROUP_ROWS, S::D>(shared + g * S::Q_BYTES, q_map, there,
+            boxes_load<WARPGROUP_ROWS, S::D>(shared + g * S::Q_BYTES, q_map, there,
                                             tile.row + g * WARPGROUP_ROWS, tile.head, tile.batch);
         };
         auto load_k = [&](int j) {
             barrier_wait(shared + S::K_EMPTY + 8 * k.at, k.parity); /* all consumers have read it */
-            tile_load<S::KEYS, S::D>(shared + S::K + k.at * S::TILE_BYTES, k_map,
+            boxes_load<S::KEYS, S::D>(shared + S::K + k.at * S::TILE_BYTES, k_map,
                                      shared + S::K_FULL + 8 * k.at, j * S::KEYS, kv_head,
                                      tile.batch);
             k.step<S::K_STAGES>();
         };
         auto load_v = [&](int j) {
             barrier_wait(shared + S::V_EMPTY + 8 * v.at, v.parity); /* all consumers have read it */
-            tile_load<S::KEYS, S::D>(shared + S::V + v.at * S::TILE_BYTES, v_map,
+            boxes_load<S::KEYS, S::D>(shared + S::V + v.at * S::TILE_BYTES, v_map,
                                      shared + S::V_FULL + 8 * v.at, j * S::KEYS, kv_head,
                                      tile.batch);
             v.step<S::V_STAGES>();

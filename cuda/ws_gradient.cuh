@@ -120,7 +120,7 @@ struct ws_gradient_maps {
 
 template <class S> static __device__ __forceinline__ void ws_gradient_set_up(uint32_t shared)
 {
-    barrier_init(shared + S::K_FULL, S::CONSUMERS); /* a tile_load each */
+    barrier_init(shared + S::K_FULL, S::CONSUMERS); /* a boxes_load each */
     barrier_init(shared + S::V_FULL, S::CONSUMERS);
     for (int i = 0; i < 2; i++) {
         barrier_init(shared + S::Q_FULL + 8 * i, 2); /* Q's announcement and LSE's */
@@ -140,7 +140,7 @@ static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_cal
     ws_turn turn = {0, 0};
     auto load_keys = [&](int to, const CUtensorMap *tensor, int full) {
         for (int c = 0; c < S::CONSUMERS; c++)
-            tile_load<WARPGROUP_ROWS, S::D>(shared + to + c * S::HELD, tensor, shared + full,
+            boxes_load<WARPGROUP_ROWS, S::D>(shared + to + c * S::HELD, tensor, shared + full,
                                             own.key + c * WARPGROUP_ROWS, own.kv_head, own.batch);
     };
     auto load_queries = [&](int to, const CUtensorMap *tensor, int of, const float *numbers,
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void ws_gradient_produce(const ws_gradient_cal
         const int64_t row =
             (((int64_t)own.batch * p.heads + head) * call.row_tiles + tile) * S::ROWS;
         full += 8 * turn.at;
-        tile_load<S::ROWS, S::D>(shared + to + turn.at * S::PASSING, tensor, shared + full,
+        boxes_load<S::ROWS, S::D>(shared + to + turn.at * S::PASSING, tensor, shared + full,
                                  tile * S::ROWS, head, own.batch);
         numbers_load<S::ROWS>(shared + of + turn.at * 4 * S::ROWS, numbers + row, shared + full);
     };

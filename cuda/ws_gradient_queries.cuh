@@ -53,7 +53,7 @@ ws_queries_tile(const gpu_head_problem &p, uint32_t shared, int place, int row, 
     for (int n = 0; n < S::KEYS / 8; n++)
         for (int e = 0; e < 4; e++)
             dp[n][e] = s[n][e] * (dp[n][e] - delta[e / 2]);
-    pack_weights<T, 0, S::KEYS>(ds, dp);
+    pack_left<T, 0, S::KEYS>(ds, dp);
     multiply_values<T, 0, S::KEYS, S::D>(dq, ds,
                                          operand(shared + place, 2 * S::KEYS * HOPPER_COLUMNS));
     products_wait<0>(dq);
@@ -83,19 +83,19 @@ __global__ void __launch_bounds__(S::THREADS, 1)
     auto load = [&](int j) {
         const uint32_t to = shared + S::KV + j % 2 * 2 * S::TILE_BYTES;
         const uint32_t full = shared + S::KV_FULL + j % 2 * 8;
-        tile_load<S::KEYS, S::D>(to, &k, full, j * S::KEYS, head / p.group, batch);
-        tile_load<S::KEYS, S::D>(to + S::TILE_BYTES, &v, full, j * S::KEYS, head / p.group, batch);
+        boxes_load<S::KEYS, S::D>(to, &k, full, j * S::KEYS, head / p.group, batch);
+        boxes_load<S::KEYS, S::D>(to + S::TILE_BYTES, &v, full, j * S::KEYS, head / p.group, batch);
     };
     if (threadIdx.x == 0) {
-        barrier_init(shared + S::Q_FULL, 2 * S::GROUPS); /* a tile_load each */
+        barrier_init(shared + S::Q_FULL, 2 * S::GROUPS); /* a boxes_load each */
         barrier_init(shared + S::KV_FULL, 2);
         barrier_init(shared + S::KV_FULL + 8, 2);
         barrier_init_done();
         if (seen.first < seen.end) {
             for (int g = 0; g < S::GROUPS; g++) {
-                tile_load<WARPGROUP_ROWS, S::D>(shared + S::Q + g * S::HELD, &q, shared + S::Q_FULL,
+                boxes_load<WARPGROUP_ROWS, S::D>(shared + S::Q + g * S::HELD, &q, shared + S::Q_FULL,
                                                 row + g * WARPGROUP_ROWS, head, batch);
-                tile_load<WARPGROUP_ROWS, S::D>(shared + S::DO + g * S::HELD, &d_o,
+                boxes_load<WARPGROUP_ROWS, S::D>(shared + S::DO + g * S::HELD, &d_o,
                                                 shared + S::Q_FULL, row + g * WARPGROUP_ROWS, head,
                                                 batch);
             }

@@ -250,6 +250,15 @@ static void refuse_tensors(const struct gpu_rung *rung, const struct fa_problem 
     t = right;
     t.o.stride[2] = 8;
     refuse(rung, p, &t, &options, FA_BAD_ARGUMENT, "o has strides by which its elements overlap");
+    /* Rows of o between those of q, but eight elements too early; and with another step. */
+    t = right;
+    t.o = t.q;
+    t.q.stride[2] = t.o.stride[2] = 2 * row;
+    t.o.data = at + (row - 8) * 2;
+    refuse(rung, p, &t, &options, FA_BAD_ARGUMENT, "o and q overlap");
+    t.o.data = at + row * 2;
+    t.o.stride[2] = 3 * row;
+    refuse(rung, p, &t, &options, FA_BAD_ARGUMENT, "o and q overlap");
     t = right;
     t.v.stride[3] = 2;
     refuse(rung, p, &t, &options, FA_UNSUPPORTED, "the last axis of v");
@@ -259,6 +268,13 @@ static void refuse_tensors(const struct gpu_rung *rung, const struct fa_problem 
     t = right;
     t.q.data = at + 1;
     refuse(rung, p, &t, &options, FA_BAD_ARGUMENT, "q is not aligned");
+    if (strcmp(rung->name, "flash2") == 0) { /* which takes block masks */
+        const struct fa_block_mask blocks = {
+            .br = 64, .bc = 64, .rows = 1, .columns = 1, .visit = right.o.data};
+        struct gpu_options masked = options;
+        masked.blocks = &blocks;
+        refuse(rung, p, &right, &masked, FA_BAD_ARGUMENT, "o and the block mask overlap");
+    }
     struct fa_problem far = *p;
     far.nq = (int64_t)1 << 31;
     refuse(rung, &far, &right, &options, FA_TOO_LARGE, "N is");

@@ -35,6 +35,9 @@ int cuda_suite_long(void);
 /* What a call refuses, and that it then writes nothing. */
 int cuda_suite_refusals(void);
 
+/* Packed Q, K, V and gradients give the bits of separate ones, by each rung with a backward pass. */
+int cuda_suite_packed(void);
+
 /* Scores near the end of f32; keys without a query head. */
 int cuda_suite_edges(void);
 

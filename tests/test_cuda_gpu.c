@@ -44,6 +44,12 @@ static void refusals(void **state)
     assert_true(cuda_suite_refusals() >= 3);
 }
 
+static void packed(void **state)
+{
+    (void)state;
+    assert_true(cuda_suite_packed() >= 2);
+}
+
 static void edges(void **state)
 {
     (void)state;
@@ -69,10 +75,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(refusals),    cmocka_unit_test(large_grid),
         cmocka_unit_test(field_cases), cmocka_unit_test(random_problems),
         cmocka_unit_test(edges),       cmocka_unit_test(exponents),
-        cmocka_unit_test(equal_calls_give_equal_bits),
+        cmocka_unit_test(packed),      cmocka_unit_test(equal_calls_give_equal_bits),
     };
-    const struct CMUnitTest few[] = {cmocka_unit_test(refusals), cmocka_unit_test(edges),
-                                     cmocka_unit_test(exponents), cmocka_unit_test(small_grid)};
+    const struct CMUnitTest few[] = {cmocka_unit_test(refusals), cmocka_unit_test(packed),
+                                     cmocka_unit_test(edges), cmocka_unit_test(exponents),
+                                     cmocka_unit_test(small_grid)};
     struct gpu_device device;
     struct fa_error error = {FA_OK, ""};
     if (gpu_device_find(&device, &error) == FA_MISSING_PART) {

@@ -46,6 +46,12 @@ static void refusals(void **state)
     assert_int_equal(gpu_rung_count, CUDA_SHIM_RUNGS);
 }
 
+static void packed(void **state)
+{
+    (void)state;
+    assert_int_equal(cuda_suite_packed(), CUDA_SHIM_RUNGS == 7 ? 3 : 2);
+}
+
 static void edges(void **state)
 {
     (void)state;
@@ -76,6 +82,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_problems),
         cmocka_unit_test(long_rows),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(packed),
         cmocka_unit_test(edges),
         cmocka_unit_test(exponents),
         cmocka_unit_test(equal_calls_give_equal_bits),
