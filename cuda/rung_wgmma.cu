@@ -11,8 +11,8 @@
  * with Br = 128, Bc = 128. Shared memory is read once for 64 queries.
  * Limits: f16, bf16; d = dv = 64 or 128; rows that begin at multiples of 16 bytes, and strides that
  * TMA takes (none of 0); compute capability 9.0; causal; a scale above 0. P is rounded to 16 bits.
- * Measured: 416 TFLOP/s in f16 (d = 128, N = 4096), 370 causal; reads as counted to the byte. One
- * H200, 2026-11-30; more in README.md.
+ * Measured: 421 TFLOP/s in f16 (d = 128, N = 4096), 380 causal; reads as counted to the byte. One
+ * H200, 2026-12-01; more in README.md.
  */
 #include "cuda/hopper_products.cuh"
 

@@ -15,9 +15,9 @@
  * Predicted traffic of a head, elements: reads Nq d + 2 Tr Nk d, writes Nq d + Nq (LSE 4 bytes),
  * with Br and Bc by the table ws_plans; what is read comes by whole tiles.
  * Limits: those of wgmma, and a workspace of 4 bytes, the number of the next tile.
- * Measured: f16, N = 1024, 4096 and 16384: 555, 657 and 666 TFLOP/s for d = 128, causal 432, 604
- * and 667; for d = 64 421, 489 and 530, causal 354, 472 and 510. Reads as counted to 3 in 100,000,
- * tiles taken whole. One H200, 2026-11-30, at its power limit, which left 1.3 to 1.7 GHz; hopper.md
+ * Measured: f16, N = 1024, 4096 and 16384: 508, 603 and 616 TFLOP/s for d = 128, causal 408, 577
+ * and 642; for d = 64 407, 461 and 504, causal 339, 445 and 497. Reads as counted to 3 in 100,000,
+ * tiles taken whole. One H200, 2026-12-01, at its power limit, which left 1.3 to 1.6 GHz; hopper.md
  * has the rest.
  */
 #include "cuda/ws_block.cuh"
