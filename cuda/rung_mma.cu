@@ -97,6 +97,49 @@ static __device__ __forceinline__ void mma_drop(const gpu_head_problem &p, int b
                 s[n][e] = 0;
 }
 
+/* S = Q K^T of the warp's 16 rows; where Q is not held, q[0] takes 16 columns of it at a time. */
+template <class T, int D>
+static __device__ __forceinline__ void
+mma_scores(uint32_t (&q)[q_is_held<D> ? D / 16 : 1][4], uint32_t q_lane, uint32_t k_lane,
+           float (&s)[mma_keys<D> / 8][4])
+{
+    using L = padded<D>;
+#pragma unroll(q_is_held <D> ? D / 16 : 2)
+    for (int i = 0; i < D / 16; i++) {
+        if (!q_is_held<D>)
+            load_matrices(q[0], L::move(q_lane, 0, 16 * i));
+#pragma unroll
+        for (int n = 0; n < mma_keys<D> / 8; n += 2) {
+            uint32_t b[4];
+            load_matrices(b, L::move(k_lane, 8 * n, 16 * i));
+            multiply_add(s[n], q[q_is_held<D> ? i : 0], b[0], b[1], T());
+            multiply_add(s[n + 1], q[q_is_held<D> ? i : 0], b[2], b[3], T());
+        }
+    }
+}
+
+/* O += P V. */
+template <class T, int D>
+static __device__ __forceinline__ void mma_values(const float (&s)[mma_keys<D> / 8][4],
+                                                  uint32_t v_lane, float (&o)[D / 8][4])
+{
+    using L = padded<D>;
+#pragma unroll
+    for (int i = 0; i < mma_keys<D> / 16; i++) {
+        const uint32_t a[4] = {pack(s[2 * i][0], s[2 * i][1], T()),
+                               pack(s[2 * i][2], s[2 * i][3], T()),
+                               pack(s[2 * i + 1][0], s[2 * i + 1][1], T()),
+                               pack(s[2 * i + 1][2], s[2 * i + 1][3], T())};
+#pragma unroll
+        for (int n = 0; n < D / 8; n += 2) {
+            uint32_t b[4];
+            load_transposed(b, L::move(v_lane, 16 * i, 8 * n));
+            multiply_add(o[n], a, b[0], b[1], T());
+            multiply_add(o[n + 1], a, b[2], b[3], T());
+        }
+    }
+}
+
 /* EXTRAS: with window, block mask or dropout; without them the loop has no calls. */
 template <class T, int D, bool EXTRAS>
 __global__ void __launch_bounds__(MMA_THREADS, 2)
@@ -139,36 +182,12 @@ __global__ void __launch_bounds__(MMA_THREADS, 2)
         mma_load<T, D, KEYS>(v, v_from + key * p.v.stride[2], p.v.stride[2], keys);
         __syncthreads(); /* all wait for each other's part of K_j and V_j */
         float s[KEYS / 8][4] = {};
-#pragma unroll(q_is_held <D> ? D / 16 : 2)
-        for (int i = 0; i < D / 16; i++) {
-            if (!q_is_held<D>)
-                load_matrices(q[0], L::move(q_lane, 0, 16 * i));
-#pragma unroll
-            for (int n = 0; n < KEYS / 8; n += 2) {
-                uint32_t b[4];
-                load_matrices(b, L::move(k_lane, 8 * n, 16 * i));
-                multiply_add(s[n], q[q_is_held<D> ? i : 0], b[0], b[1], T());
-                multiply_add(s[n + 1], q[q_is_held<D> ? i : 0], b[2], b[3], T());
-            }
-        }
+        mma_scores<T, D>(q, q_lane, k_lane, s);
         mma_mask<KEYS, EXTRAS>(p, own, key, s);
         absorb<KEYS, D>(s, m, l, o, unit);
         if (EXTRAS && p.dropout)
             mma_drop<KEYS>(p, batch, head, own, key, s);
-#pragma unroll
-        for (int i = 0; i < KEYS / 16; i++) {
-            const uint32_t a[4] = {pack(s[2 * i][0], s[2 * i][1], T()),
-                                   pack(s[2 * i][2], s[2 * i][3], T()),
-                                   pack(s[2 * i + 1][0], s[2 * i + 1][1], T()),
-                                   pack(s[2 * i + 1][2], s[2 * i + 1][3], T())};
-#pragma unroll
-            for (int n = 0; n < D / 8; n += 2) {
-                uint32_t b[4];
-                load_transposed(b, L::move(v_lane, 16 * i, 8 * n));
-                multiply_add(o[n], a, b[0], b[1], T());
-                multiply_add(o[n + 1], a, b[2], b[3], T());
-            }
-        }
+        mma_values<T, D>(s, v_lane, o);
     }
     if (__any_sync(~0u, is_far(m, unit) || is_wild<D>(o))) {
         repeat_rows<T, D>(&p, batch, head, own, 16);
