@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "reference/dtype.h"
+#include "tests/float_pattern.h"
 
 struct format {
     enum fa_dtype dtype;
@@ -27,28 +28,9 @@ static const struct format halves[2] = {
     {FA_BF16, 7, 127, 0x7f80, 0x0040, fa_bf16_from_f64, fa_bf16_from_f32, fa_f32_from_bf16},
 };
 
-/* The value of a finite pattern, by the definition of IEEE 754. The pattern of infinity gives the
- * power of two at which it would stand: what is halfway to it from the largest value overflows. */
-static double value_of(const struct format *format, uint16_t magnitude)
+static double value_of(const struct format *format, unsigned magnitude)
 {
-    int exponent = magnitude >> format->fraction_bits;
-    int fraction = magnitude & ((1 << format->fraction_bits) - 1);
-    if (exponent == 0)
-        return ldexp(fraction, 1 - format->bias - format->fraction_bits);
-    return ldexp(fraction + (1 << format->fraction_bits),
-                 exponent - format->bias - format->fraction_bits);
-}
-
-static uint64_t bits_of(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static void assert_same_double(double got, double expected)
-{
-    assert_int_equal(bits_of(got), bits_of(expected));
+    return float_pattern_value(format->fraction_bits, format->bias, magnitude);
 }
 
 static void test_names(void **state)
@@ -104,8 +86,8 @@ static void test_every_pattern(void **state)
                 assert_int_equal(format->from_f64(wide), bits | format->quiet);
                 continue;
             }
-            double expected = magnitude == format->infinity ? INFINITY
-                                                            : value_of(format, magnitude);
+            double expected =
+                magnitude == format->infinity ? INFINITY : value_of(format, magnitude);
             assert_same_double(wide, sign ? -expected : expected);
             assert_int_equal(format->from_f32(wide), bits);
             assert_int_equal(format->from_f64(wide), bits);

@@ -9,10 +9,11 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "reference/dtype.h"
+#include "reference/float_bits.h"
 #include "reference/small_float.h"
+#include "tests/float_pattern.h"
 
 struct format {
     enum fa_format format;
@@ -29,36 +30,17 @@ static const struct format bytes[2] = {
     {FA_FORMAT_E5M2, 2, 15, 0x7b, 0x7c, 0x7e, fa_e5m2_from_f64, fa_f32_from_e5m2},
 };
 
-/* By the definition, for finite patterns, and for the one past the largest the value that it would
- * have if exponents had no bound. */
 static double value_of(const struct format *format, unsigned magnitude)
 {
-    int exponent = (int)(magnitude >> format->fraction_bits);
-    int fraction = (int)magnitude & ((1 << format->fraction_bits) - 1);
-    if (exponent == 0)
-        return ldexp(fraction, 1 - format->bias - format->fraction_bits);
-    return ldexp(fraction + (1 << format->fraction_bits),
-                 exponent - format->bias - format->fraction_bits);
-}
-
-static uint64_t bits_of(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static void assert_same_double(double got, double expected)
-{
-    assert_int_equal(bits_of(got), bits_of(expected));
+    return float_pattern_value(format->fraction_bits, format->bias, magnitude);
 }
 
 static void test_names(void **state)
 {
     (void)state;
     static const char *const names[] = {"f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2"};
-    static const double largest[] = {0x1.fffffffffffffp1023, 0x1.fffffep127, 0x1.ffcp127, 65504,
-                                     0x1.fep127,             448,            57344};
+    static const double largest[] = {
+        0x1.fffffffffffffp1023, 0x1.fffffep127, 0x1.ffcp127, 65504, 0x1.fep127, 448, 57344};
     static const int digits[] = {53, 24, 11, 11, 8, 4, 3};
     for (int f = 0; f < FA_FORMAT_COUNT; f++) {
         enum fa_format parsed = FA_FORMAT_COUNT;
@@ -117,9 +99,7 @@ static void test_every_midpoint(void **state)
             bool last = low == format->largest;
             for (int overflow = 0; overflow < 2; overflow++) {
                 enum fa_overflow o = (enum fa_overflow)overflow;
-                unsigned high = !last                         ? low + 1
-                                : o == FA_OVERFLOW_SATURATE ? low
-                                                              : format->past;
+                unsigned high = !last ? low + 1 : o == FA_OVERFLOW_SATURATE ? low : format->past;
                 unsigned even = low & 1 ? high : low;
                 assert_int_equal(format->from_f64(nextafter(middle, 0), o), low);
                 assert_int_equal(format->from_f64(middle, o), even);
@@ -222,7 +202,7 @@ static void test_arrays(void **state)
             }
             fa_format_round_all((enum fa_format)f, (enum fa_overflow)overflow, values, 61);
             for (int i = 0; i < 61; i++)
-                assert_true(bits_of(values[i]) == bits_of(expected[i]) ||
+                assert_true(fa_double_to_bits(values[i]) == fa_double_to_bits(expected[i]) ||
                             (isnan(values[i]) && isnan(expected[i])));
         }
     }
