@@ -5,41 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum fa_status lesson_fill(const char *text, const char *words, const struct lesson_runner *runner,
-                           char *out, size_t size, struct fa_error *error)
-{
-    char expression[512], number[LESSON_NUMBER_TEXT];
-    size_t length = 0;
-    double value;
-    while (*text) {
-        const char *piece = text;
-        size_t n = strcspn(text, "{");
-        if (n == 0) {
-            size_t inside = strcspn(text + 1, "}");
-            if (text[1 + inside] != '}' || inside >= sizeof expression)
-                return fa_fail(error, FA_BAD_ARGUMENT, "%.100s: expected {EXPRESSION}", text);
-            memcpy(expression, text + 1, inside);
-            expression[inside] = '\0';
-            enum fa_status status = lesson_evaluate(expression, words, runner, &value, error);
-            if (status != FA_OK)
-                return status;
-            piece = lesson_number_text(value, number);
-            text += inside + 2;
-            n = strlen(piece);
-        } else {
-            text += n;
-        }
-        if (length + n + 1 > size)
-            return fa_fail(error, FA_TOO_LARGE, "a text of more than %zu bytes", size - 1);
-        memcpy(out + length, piece, n);
-        length += n;
-    }
-    if (length + 1 > size)
-        return fa_fail(error, FA_TOO_LARGE, "a text of more than %zu bytes", size);
-    out[length] = '\0';
-    return FA_OK;
-}
-
 /* A refusal gets the question's place, and what of it was being computed. */
 static enum fa_status at_question(const struct lesson *lesson,
                                   const struct lesson_question *question, const char *what,

@@ -125,6 +125,29 @@ enum fa_status lesson_question_fit(const struct lesson *lesson,
                                    struct lesson_question *asked, struct lesson_answers *answers,
                                    struct fa_error *error);
 
+/* The answers of all questions of a lesson, the recall's too, and the whole words of their runs. */
+struct lesson_answer_key {
+    const struct lesson *lesson;
+    const struct lesson_question *question[LESSON_QUESTIONS + 1];
+    double right[LESSON_QUESTIONS + 1];
+    char words[LESSON_QUESTIONS + 1][LESSON_WORDS];
+    int n;
+};
+
+#define LESSON_BLANK "______"
+
+/*
+ * lesson_fill for one who has all steps before his eyes, the questions unanswered: on paper. A
+ * LESSON_BLANK stands for what would give an answer away, *n_blanks times: an answer, or an
+ * expression that has one as its part; in a table (`cells`) after the first question's step all that
+ * the prose up to the step (from 0) has not told. Small whole numbers are told by their expression
+ * alone. Key NULL: no blanks.
+ */
+enum fa_status lesson_fill_open(const char *text, const char *words,
+                                const struct lesson_runner *runner,
+                                const struct lesson_answer_key *key, int step, bool cells,
+                                char *out, size_t size, int *n_blanks, struct fa_error *error);
+
 enum lesson_verdict {
     LESSON_RIGHT,
     LESSON_WRONG,

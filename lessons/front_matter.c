@@ -76,7 +76,7 @@ static enum fa_status set_track(struct lesson_yaml *yaml, const yaml_node_t *nod
     struct lesson *lesson = object;
     struct lesson_track *track = &lesson->tracks[index];
     const char *text, *at;
-    int first = 1, last = LESSON_STEPS;
+    int first = 1, last = 0; /* 0: all of them */
     enum fa_status status = lesson_yaml_value(yaml, node, &key, &text);
     if (status != FA_OK)
         return status;
@@ -101,6 +101,7 @@ static enum fa_status set_track(struct lesson_yaml *yaml, const yaml_node_t *nod
     track->name = lesson_keep(lesson->memory, text, n);
     track->first = first - 1;
     track->last = last - 1;
+    track->line = lesson_yaml_line(yaml, node);
     return track->name ? FA_OK : lesson_no_memory(yaml->reader);
 }
 

@@ -237,11 +237,25 @@ static enum fa_status read_block(struct lines *lines, int kind)
     const char *word;
     size_t n, begin = lines->at;
     int line = lines->line;
-    bool closed = false;
-    while (!closed && next_line(lines))
-        closed = is_fence(lines, &word, &n) && n == 0;
+    bool closed = false, own = kind < OWN_KINDS;
+    char excerpt[LESSON_EXCERPT];
+    while (!closed && next_line(lines)) {
+        bool fence = is_fence(lines, &word, &n);
+        bool next =
+            (fence && n > 0) || (own && lines->length > 2 && memcmp(lines->text, "## ", 3) == 0);
+        if (next)
+            return lesson_refuse(reader, line,
+                                 "a block ```%s that does not end: expected a line ``` before line "
+                                 "%d, %s",
+                                 own ? block_kinds[kind] : "", lines->line,
+                                 lesson_excerpt(lines->text, lines->length, excerpt));
+        closed = fence;
+    }
     if (!closed)
-        return lesson_refuse(reader, line, "a block that does not end: expected a line ```");
+        return lesson_refuse(reader, line,
+                             "a block ```%s that does not end: expected a line ``` before the "
+                             "file's end",
+                             own ? block_kinds[kind] : "");
     if (kind >= OWN_KINDS)
         return FA_OK;
     if (lesson->n_steps == 0)
@@ -291,11 +305,18 @@ static enum fa_status read_lesson(struct lines *lines)
 {
     struct lesson_reader *reader = lines->reader;
     bool closed = false;
+    char excerpt[LESSON_EXCERPT];
     if (!next_line(lines) || !line_is(lines, "---"))
         return lesson_refuse(reader, 1, "no front matter: expected a first line ---");
     size_t begin = lines->at;
-    while (!closed && next_line(lines))
+    while (!closed && next_line(lines)) {
         closed = line_is(lines, "---");
+        if (!closed && lines->length > 2 && memcmp(lines->text, "## ", 3) == 0)
+            return lesson_refuse(reader, 1,
+                                 "the front matter does not end: expected a second line --- before "
+                                 "line %d, %s",
+                                 lines->line, lesson_excerpt(lines->text, lines->length, excerpt));
+    }
     if (!closed)
         return lesson_refuse(reader, 1,
                              "the front matter does not end: expected a second line ---");
@@ -309,8 +330,14 @@ static enum fa_status read_lesson(struct lines *lines)
         return status;
     for (int t = 0; t < reader->lesson->n_tracks; t++) {
         struct lesson_track *track = &reader->lesson->tracks[t];
-        if (track->last >= reader->lesson->n_steps)
-            track->last = reader->lesson->n_steps - 1;
+        int n = reader->lesson->n_steps;
+        if (track->last >= n)
+            return lesson_refuse(reader, track->line,
+                                 "the track '%s' has step %d: expected steps of this lesson, 1 to "
+                                 "%d",
+                                 track->name, track->last + 1, n);
+        if (track->last < 0)
+            track->last = n - 1;
     }
     return lesson_terms_place(reader);
 }

@@ -139,11 +139,19 @@ struct lesson_term {
     int line;
 };
 
+/* Words of options as they stand in the file, for who knows which options there are. */
+struct lesson_said {
+    const char *words;
+    int line;
+    const struct lesson_said *next; /* NULL: the last */
+};
+
 enum { LESSON_TRACKS = 4, LESSON_NEEDS = 4, LESSON_VARIES = 8 };
 
 struct lesson_track {
     const char *name; /* "class", "kernel" */
     int first, last;  /* steps of it, from 0, both included */
+    int line;
 };
 
 struct lesson {
@@ -159,6 +167,7 @@ struct lesson {
     lesson_words scenario;
     struct lesson_show card_show; /* its card's key frame: scenario, compare, stage; scenario NULL: not given */
     int card_show_line;
+    const struct lesson_said *said;   /* all words of options in the file */
     lesson_words vary[LESSON_VARIES]; /* differences from it, of which a student's seed picks one, or none */
     int n_varies;
     struct lesson_term term[LESSON_TERMS];

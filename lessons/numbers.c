@@ -6,6 +6,7 @@
 
 #include "lessons/answers.h"
 #include "lessons/expression.h"
+#include "simulator/digits.h"
 
 /* ---- writing ---- */
 
@@ -26,20 +27,6 @@ static void tidy(const char *raw, bool negative, char *text)
         }
     }
     text[n] = '\0';
-}
-
-/* Digits in groups of three with narrow spaces between them, as the visualizer has them. */
-static void group_digits(const char *digits, char *grouped)
-{
-    size_t n = strlen(digits), at = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0) {
-            memcpy(grouped + at, "\u202f", 3);
-            at += 3;
-        }
-        grouped[at++] = digits[i];
-    }
-    grouped[at] = '\0';
 }
 
 static void large_number(double size, char *raw, size_t room)
@@ -64,7 +51,7 @@ static void large_number(double size, char *raw, size_t room)
 
 const char *lesson_number_text(double value, char text[LESSON_NUMBER_TEXT])
 {
-    char raw[LESSON_NUMBER_TEXT], digits[16];
+    char raw[LESSON_NUMBER_TEXT];
     double size = fabs(value);
     if (isnan(value)) {
         snprintf(text, LESSON_NUMBER_TEXT, "NaN");
@@ -74,16 +61,10 @@ const char *lesson_number_text(double value, char text[LESSON_NUMBER_TEXT])
         snprintf(raw, sizeof raw, "∞");
     else if (size >= 9999999.5)
         large_number(size, raw, sizeof raw);
-    else if (size >= 9999.5 || fabs(size - round(size)) <= 1e-9 * size) {
-        snprintf(digits, sizeof digits, "%.0f", size);
-        group_digits(digits, raw);
-    } else {
+    else if (size >= 999.5 || fabs(size - round(size)) <= 1e-9 * size)
+        sim_digits_text((uint64_t)round(size), raw);
+    else
         snprintf(raw, sizeof raw, "%.4g", size);
-        if (size >= 999.5) {
-            snprintf(digits, sizeof digits, "%.8s", raw);
-            group_digits(digits, raw);
-        }
-    }
     tidy(raw, value < 0, text);
     return text;
 }

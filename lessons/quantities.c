@@ -1,4 +1,5 @@
 /* What the names of an expression stand for: facts of a run, and what it counted. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +7,7 @@
 #include <strings.h>
 
 #include "lessons/expression.h"
+#include "lessons/reader.h"
 #include "simulator/kernels.h"
 #include "simulator/l2.h"
 
@@ -114,7 +116,7 @@ static double a_head(const struct sim_result *result, uint64_t all)
 
 enum fa_status lesson_parser_tensor(struct lesson_parser *parser, enum fa_tensor_id *id)
 {
-    char name[32];
+    char name[32] = "";
     const char *before = parser->at;
     if (lesson_parser_name(parser, name, sizeof name))
         for (int t = 0; t < FA_HBM_TENSORS; t++)
@@ -123,8 +125,18 @@ enum fa_status lesson_parser_tensor(struct lesson_parser *parser, enum fa_tensor
                 return FA_OK;
             }
     parser->at = before;
-    return lesson_expression_refuse(parser,
-                                    "expected a tensor: Q K V O S P LSE l m dO dQ dK dV ...");
+    const char *names[FA_HBM_TENSORS];
+    int n = 0;
+    for (int t = 0; t < FA_HBM_TENSORS; t++)
+        if (t != FA_PD)
+            names[n++] = fa_tensor_name((enum fa_tensor_id)t);
+    for (char *c = name; *c; c++) /* as fa_tensor_name has them */
+        *c = (char)tolower((unsigned char)*c);
+    const char *near = lesson_nearest(name, names, n);
+    return lesson_expression_refuse(
+        parser,
+        "expected a tensor, Q K V O S P LSE l m dO dQ dK dV dP dS delta mask bias or dropout%s%s%s",
+        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 enum fa_status lesson_parser_whole(struct lesson_parser *parser, int64_t *number)

@@ -33,6 +33,7 @@ struct lesson_reader {
     const char *ids[LESSON_QUESTIONS + 1]; /* of the questions so far, the recall's too */
     int id_lines[LESSON_QUESTIONS + 1], n_ids;
     bool has_show; /* of the current step */
+    struct lesson_said *last_said;
 };
 
 /* FA_BAD_FILE with "name:line: ". */
@@ -65,8 +66,11 @@ bool lesson_uses_term(const char *text, const char *term);
 /* Which step introduces which term, one new one a step. */
 enum fa_status lesson_terms_place(struct lesson_reader *reader);
 
-/* Words of options: each name begins with --. */
+/* Words of options: each name begins with --. They are kept in the lesson's `said`. */
 enum fa_status lesson_options_check(struct lesson_reader *reader, const char *words, int line);
+
+/* The words of each with("...") in an expression or a text are kept there too. */
+enum fa_status lesson_with_check(struct lesson_reader *reader, const char *text, int line);
 
 /* ---- what a file is made of; first_line is the line of bytes[0] ---- */
 

@@ -39,12 +39,20 @@ static bool is_counted_point(const char *text)
 static enum fa_status set_point(struct lesson_yaml *yaml, const yaml_node_t *node, int index,
                                 void *object)
 {
-    static const char *const names[] = {"capacity", "read lane", "write lane", "L2",  "checks",
-                                        "track",    "sentence",  "panel",      NULL};
+    static const char *const names[] = {"capacity",
+                                        "read lane",
+                                        "write lane",
+                                        "L2",
+                                        "checks",
+                                        "track",
+                                        "sentence",
+                                        "panel",
+                                        /* by their numbers: */ "row 4",
+                                        "column 2",
+                                        NULL};
     static const struct lesson_key any = {.name = "a point", .kind = LESSON_KEY_NAME};
-    static const struct lesson_key word = {.name = "a point (or K[2], S[1,2], row 4, column 2)",
-                                           .kind = LESSON_KEY_WORD,
-                                           .words = names};
+    static const struct lesson_key word = {
+        .name = "a point (or K[2], S[1,2])", .kind = LESSON_KEY_WORD, .words = names};
     struct lesson_show *show = object;
     const char *text = lesson_yaml_scalar(node);
     return lesson_yaml_value(yaml, node, text && is_counted_point(text) ? &any : &word,

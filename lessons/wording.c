@@ -100,7 +100,24 @@ static enum fa_status check_expressions(struct lesson_reader *reader, const char
 enum fa_status lesson_text_check(struct lesson_reader *reader, const char *text, int line)
 {
     enum fa_status status = check_expressions(reader, text, line);
+    if (status == FA_OK)
+        status = lesson_with_check(reader, text, line);
     return status == FA_OK ? check_sentences(reader, text, line) : status;
+}
+
+static enum fa_status keep_said(struct lesson_reader *reader, const char *words, size_t n, int line)
+{
+    struct lesson_memory *memory = reader->lesson->memory;
+    struct lesson_said *said = lesson_take(memory, sizeof *said);
+    if (!said || !(said->words = lesson_keep(memory, words, n)))
+        return lesson_no_memory(reader);
+    said->line = line;
+    if (reader->last_said)
+        reader->last_said->next = said;
+    else
+        reader->lesson->said = said;
+    reader->last_said = said;
+    return FA_OK;
 }
 
 enum fa_status lesson_options_check(struct lesson_reader *reader, const char *words, int line)
@@ -109,7 +126,19 @@ enum fa_status lesson_options_check(struct lesson_reader *reader, const char *wo
     struct fa_error inner;
     if (lesson_words_join("", words, joined, sizeof joined, &inner) != FA_OK)
         return lesson_refuse(reader, line, "%s", inner.text);
-    return FA_OK;
+    return keep_said(reader, words, strlen(words), line);
+}
+
+enum fa_status lesson_with_check(struct lesson_reader *reader, const char *text, int line)
+{
+    static const char begin[] = "with(\"";
+    enum fa_status status = FA_OK;
+    while (status == FA_OK && (text = strstr(text, begin))) {
+        text += sizeof begin - 1;
+        size_t n = strcspn(text, "\"");
+        status = keep_said(reader, text, n, line);
+    }
+    return status;
 }
 
 /* ---- terms ---- */

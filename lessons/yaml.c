@@ -129,7 +129,7 @@ static enum fa_status check_text(struct lesson_yaml *yaml, int line, const struc
         return lesson_options_check(yaml->reader, text, line);
     case LESSON_KEY_EXPRESSION:
         if (lesson_expression_check(text, &inner) == FA_OK)
-            return FA_OK;
+            return lesson_with_check(yaml->reader, text, line);
         return lesson_refuse(yaml->reader, line, "%s: %s", key->name, inner.text);
     case LESSON_KEY_WORD:
         return check_word(yaml, line, key, text);

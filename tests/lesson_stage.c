@@ -228,6 +228,23 @@ static const char *read_number(const char *at, double *value, int *digits, int *
     return at;
 }
 
+bool lesson_stage_groups(const char *text)
+{
+    bool inside = false;
+    for (const char *at = text; *at; at++) {
+        inside = *at == '{' ? true : *at == '}' ? false : inside;
+        if (inside || !isdigit((unsigned char)*at))
+            continue;
+        size_t n = strspn(at, "0123456789");
+        bool decimals = at > text && at[-1] == '.';
+        bool comma = at[n] == ',' && strspn(at + n + 1, "0123456789") == 3;
+        if (!decimals && (n > 3 || comma))
+            return false;
+        at += n - 1;
+    }
+    return true;
+}
+
 bool lesson_stage_tells(const char *text, double number)
 {
     while (*(text += strcspn(text, "0123456789"))) {

@@ -49,6 +49,10 @@ const struct view_hit *lesson_stage_hit(struct lesson_stage *stage, enum view_ac
 /* The answer is typed, slid or chosen, and checked. */
 void lesson_stage_answer(struct lesson_stage *stage, double value);
 
+/* The digits of the text's whole numbers of four and more stand in groups with narrow spaces, as
+ * sim_digits_text has them; what stands in braces is computed and counts as grouped. */
+bool lesson_stage_groups(const char *text);
+
 /* The text tells the number, with three digits or more: shorter ones are many other things too. */
 bool lesson_stage_tells(const char *text, double number);
 

@@ -64,9 +64,9 @@ static void fill(int l)
     lesson->term[0] = (struct lesson_term){table[l].term, table[l].meaning, 1};
     if (table[l].class_first >= 0)
         lesson->tracks[lesson->n_tracks++] =
-            (struct lesson_track){"class", table[l].class_first, table[l].class_last};
+            (struct lesson_track){"class", table[l].class_first, table[l].class_last, 1};
     if (table[l].kernel)
-        lesson->tracks[lesson->n_tracks++] = (struct lesson_track){"kernel", 0, 8};
+        lesson->tracks[lesson->n_tracks++] = (struct lesson_track){"kernel", 0, 8, 1};
     for (int s = 0; s < lesson->n_steps; s++)
         lesson->step[s].show.stage = "cross";
     all[l] = lesson;

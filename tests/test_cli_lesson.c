@@ -25,6 +25,7 @@ static void expect_none(const char *text, const char *words)
 
 #ifdef FLASHLAB_HAVE_LESSONS
 
+#include "lessons/answers.h"
 #include "lessons/learner.h"
 
 /* Trips of a tile, whose sizes vary with the seed; and a sick run, which only lessons have. */
@@ -83,6 +84,10 @@ static const char trips[] = "---\n"
                             "## Larger tiles\n"
                             "\n"
                             "Taller tiles load K less often.\n"
+                            "\n"
+                            "| of | before |\n"
+                            "|----|--------|\n"
+                            "| K[2] | {loads(K, 2)} |\n"
                             "\n"
                             "```show\n"
                             "scenario: --n 16\n"
@@ -234,7 +239,10 @@ static void test_show(void **state)
     text_expect(run.out, "  tile  for\n  ----  ----------\n  K[2]  Q[0], Q[1]\n");
     text_expect(run.out, "? How many trips does K[2] make, for one head? (in trips)\n");
     text_expect(run.out, "    2  K and V\n\n> Make the tiles taller.\n");
-    text_expect(run.out, "? How many scores has one head here?\n");
+    text_expect(run.out, "? How many scores has one head here?\n"
+                         "  Its run: --n 8 --d 2 --tiles 2x2 --sram 4K\n");
+    /* The table after the question waits for the reader's own count. */
+    text_expect(run.out, "  of    before\n  ----  ------\n  K[2]  ______\n");
     static const char *const answers[] = {"loads it",     "score tiles",     "They come",
                                           "Q comes once", "Count the tiles", "meet",
                                           "Now you know", "Now 128"};
@@ -290,26 +298,45 @@ static void test_check_bad(void **state)
         {"expression: tr * tc", "expression: tr", 1,
          "bad/40-trips.md:39: question trips, choice 1 is 4"},
         {"    expression: moved(Q)\n", "    expression: moved(V) + moved(K)\n", 1,
-         "bad/40-trips.md:62: question most, choices 1 and 2"},
+         "bad/40-trips.md:66: question most, choices 1 and 2"},
         {"at: 0,2", "at: 9,2", 1, "bad/40-trips.md:22: at 9,2: tile (9, 2) is not there"},
         {"why: Each of {tr}", "why: Each of {cell(O, 99)}", 1, "bad/40-trips.md:39: cell: nothing"},
         {"consequence: Now {moved(K)}", "consequence: Now {cell(O, 99)}", 1,
-         "bad/40-trips.md:76: cell"},
-        {"run: --tiles 8x4", "run: --tiles 8by4", 1, "8by4"},
-        {"at: 0,2", "at: 0,2\nl2: --machine abacus", 1, "bad/40-trips.md:22: l2 --machine abacus: "},
+         "bad/40-trips.md:80: cell"},
+        {"run: --tiles 8x4", "run: --tiles 8by4", 1, "bad/40-trips.md:83: --tiles: tiles '8by4': expected BRxBC"},
+        /* A name that is no option, by its own line and once, however many runs it is a part of. */
+        {"scenario: --algorithm", "scenario: --algoritm", 1,
+         "bad/40-trips.md:8: --algoritm: expected an option of a run; did you mean --algorithm?\n"},
+        {"scenario: --n 16\n", "scenario: --nn 16\n", 1,
+         "bad/40-trips.md:62: --nn: expected an option of a run; did you mean --n?\n"},
+        {"--n 32, --n 48", "--n 32, --no-casual", 1,
+         "bad/40-trips.md:9: --no-casual: expected an option of a run; did you mean --no-causal?"},
+        {"expression: tr * tc", "expression: with(\"--no-casual\", tr * tc)", 1,
+         "bad/40-trips.md:45: --no-casual: expected an option of a run"},
+        {"{tr * tc} score", "{with(\"--profile tydy\", tr)} score", 1,
+         "bad/40-trips.md:46: --profile tydy: expected gauss, "},
+        {"loads it.\nreveal: end\n```\n", "loads it.\nreveal: end\n", 2,
+         "bad/40-trips.md:38: a block ```ask that does not end: expected a line ``` before line "
+         "52, '## Larger tiles'\n"},
+        {"are {n} keys", "are {loads(KK, 1)} keys", 2,
+         "expected a tensor, Q K V O S P LSE l m dO dQ dK dV"},
+        {"- K[2]\n", "- rwo 4\n", 2, "; did you mean row 4?\n"},
+        {"at: 0,2", "at: 0,2\nl2: --machine abacus", 1,
+         "bad/40-trips.md:22: l2 --machine abacus: "},
         {"level: 1", "level: 1\ncard_show:\n  compare: --n 8by4", 1,
-         "bad/40-trips.md:9: card_show: "},
-        {"level: 1", "level: 1\ncard_show:\n  scenario: --such-thing 4", 1, "card_show: "},
+         "bad/40-trips.md:9: --n 8by4: expected a whole number"},
+        {"level: 1", "level: 1\ncard_show:\n  scenario: --such-thing 4", 1,
+         "bad/40-trips.md:9: --such-thing: expected options of a run"},
         {"- K[2]\n", "- K[4]\n", 1, "bad/40-trips.md:22: points K[4]: "},
         {"- K[2]\n", "- S[0,4]\n", 1, "bad/40-trips.md:22: points S[0,4]: "},
         {"- K[2]\n", "- row 16\n", 1, "bad/40-trips.md:22: points row 16: "},
         {"- K[2]\n", "- column 16\n", 1, "bad/40-trips.md:22: points column 16: "},
         {"- K[2]\n", "- dQ[0]\n", 1, "bad/40-trips.md:22: points dQ[0]: "},
         {"options: [tiles]", "options: [tile, n]", 1,
-         "bad/40-trips.md:76: the option 'tile' of a break: expected one of a run's; did you mean "
+         "bad/40-trips.md:80: the option 'tile' of a break: expected one of a run's; did you mean "
          "tiles?"},
         {"    feedback: Q comes once.\n", "", 1,
-         "bad/40-trips.md:62: question most: choice 1 has no feedback and is not the answer"},
+         "bad/40-trips.md:66: question most: choice 1 has no feedback and is not the answer"},
     };
     (void)state;
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
@@ -317,11 +344,49 @@ static void test_check_bad(void **state)
         expect_run("bad", "lesson check 40", bad[b].status, bad[b].text, "");
         expect_run("bad", "lesson check all --format json", bad[b].status, "\"ok\": false", "");
     }
+    /* What is read before the answer may not tell it; after it, it may. */
+    write_changed("bad/40-trips.md", trips, "{n} keys in {tc}", "{2 * loads(K,2)} keys in {tc}");
+    expect_run("bad", "lesson check", 1, "bad/40-trips.md:24: this tells the answer of", "");
+    write_changed("bad/40-trips.md", trips, "{n} keys in {tc}",
+                  "{with(\"--n 32\", loads(K,2))} keys in {tc}");
+    expect_run("bad", "lesson check", 0, "ok  40", "");
+    write_changed("bad/40-trips.md", trips, "level: 1", "level: 1\ntracks: [class 2-9]");
+    expect_run("bad", "lesson check", 2,
+               "bad/40-trips.md:8: the track 'class' has step 9: expected steps of this lesson, 1 "
+               "to 3\n", "");
     write_changed("bad/40-trips.md", trips, "level: 1", "level: 1\nneeds: [3]");
     expect_run("bad", "lesson check", 2, "bad/40-trips.md:8: it needs lesson 3", "");
     expect_run("bad", "lesson show 40", 2, "", "bad/40-trips.md:8: it needs lesson 3");
     write_text(program_path("bad/40-trips.md"), trips);
     expect_run("bad", "lesson check", 0, "ok  40", "");
+}
+
+/* What looks like a lesson and is not read is told, and is no fault. */
+static void test_check_names(void **state)
+{
+    static const char *const ignored[] = {"names/4-trips.md", "names/04_trips.md", "names/trips.MD",
+                                          "names/40-trips.md~"};
+    static const char *const other[] = {"names/README.md", "names/notes.txt"};
+    (void)state;
+    assert_int_equal(mkdir(program_path("names"), 0777), 0);
+    write_text(program_path("names/40-trips.md"), trips);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        write_text(program_path(ignored[i]), trips);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        write_text(program_path(other[i]), "Notes.\n");
+    struct program_run run = run_on("names", "lesson check");
+    assert_int_equal(run.status, 0);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s was not read: expected a name as 04-tiling.md", ignored[i]);
+        text_expect(run.out, text);
+    }
+    text_expect(run.out, "ok  40 Trips of a tile");
+    expect_none(run.out, "README");
+    expect_none(run.out, "notes");
+    program_run_free(&run);
+    write_text(program_path("names/40-trips.md"), "No lesson.\n");
+    expect_run("names", "lesson check", 2, "4-trips.md was not read", "");
 }
 
 /* ---- answers
@@ -495,6 +560,28 @@ static void test_seeds(void **state)
     assert_in_range(other, 3, 8);
 }
 
+/* A seed that changes no answer says so; one that changes them says nothing. */
+static void test_seed_note(void **state)
+{
+    int noted = 0;
+    (void)state;
+    for (int seed = 0; seed < 8; seed++) {
+        char line[64];
+        snprintf(line, sizeof line, "lesson show 40 --seed %d", seed);
+        struct program_run run = run_on("fine", line);
+        bool note = strstr(run.out, "all answers are those of the lesson without a seed") != NULL;
+        assert_int_equal(note, strstr(run.out, "Here are 16 keys") != NULL);
+        noted += note;
+        program_run_free(&run);
+    }
+    assert_in_range(noted, 1, 5);
+    expect_run("fine", "lesson show 41 --seed 3", 0,
+               "level 2\nWith seed 3 all answers are those of the lesson without a seed.\n", "");
+    struct program_run run = run_on("fine", "lesson show 41");
+    expect_none(run.out, "seed");
+    program_run_free(&run);
+}
+
 /* ---- export
  * ------------------------------------------------------------------------------------------- */
 
@@ -524,6 +611,9 @@ static void test_export(void **state)
     text_expect(handout, "| tile | for        |\n|------|------------|\n| K[2] | Q[0], Q[1] |\n");
     text_expect(handout, "**How many trips does K[2] make, for one head? (in trips)**\n");
     text_expect(handout, "1. Q alone\n2. K and V\n");
+    text_expect(handout, "| K[2] | ______ |\n");
+    text_expect(answers, "## Step 3, filled in\n\n| of   | before |\n|------|--------|\n"
+                         "| K[2] | 12     |\n");
     static const char *const given[] = {"loads it",           "They come", "Q comes once",
                                         "Eight queries meet", "again",     "elements of K move"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
@@ -636,6 +726,46 @@ static void test_real_lessons(void **state)
     program_run_free(&run);
 }
 
+/* On paper no answer stands before its question, nor in a table after it. Lesson 3 has another row
+ * of scores for most seeds. */
+static void test_real_handouts(void **state)
+{
+    static const struct {
+        int number;
+        const char *answer; /* in the text's own table, and in the answers */
+    } tables[] = {{3, "1.688"},
+                  {6, "36\u202f992"},
+                  {8, "4\u202f326\u202f400"},
+                  {9, "1.833"},
+                  {11, "1\u202f246\u202f208"}};
+    char line[128], name[64];
+    int other = 0;
+    (void)state;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        snprintf(line, sizeof line, "lesson export %d --out @paper%d", tables[t].number,
+                 tables[t].number);
+        struct program_run run = program_run_line(line);
+        assert_int_equal(run.status, 0);
+        program_run_free(&run);
+        snprintf(name, sizeof name, "paper%d/handout.md", tables[t].number);
+        char *handout = read_text(name);
+        snprintf(name, sizeof name, "paper%d/answers.md", tables[t].number);
+        char *answers = read_text(name);
+        expect_none(handout, tables[t].answer);
+        text_expect(handout, LESSON_BLANK);
+        text_expect(answers, tables[t].answer);
+        free(handout);
+        free(answers);
+    }
+    for (int seed = 1; seed < 6; seed++) {
+        snprintf(line, sizeof line, "lesson show 3 --seed %d", seed);
+        struct program_run run = program_run_line(line);
+        other += strstr(run.out, "The row is 2, 1, 3, 0, 1.") == NULL;
+        program_run_free(&run);
+    }
+    assert_in_range(other, 2, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +776,8 @@ int main(void)
         cmocka_unit_test(test_play),        cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_export),      cmocka_unit_test(test_view),
         cmocka_unit_test(test_faulty),      cmocka_unit_test(test_real_lessons),
+        cmocka_unit_test(test_seed_note),   cmocka_unit_test(test_real_handouts),
+        cmocka_unit_test(test_check_names),
     };
     return cmocka_run_group_tests(tests, make_lessons, program_folder_remove);
 }

@@ -147,6 +147,65 @@ static void test_fill(void **state)
     assert_int_equal(lesson_fill("{1/0}", "", &fake, text, sizeof text, &error), FA_BAD_ARGUMENT);
 }
 
+/* A step with a question, then one with prose and a table: what of them is left blank. */
+static void test_fill_open(void **state)
+{
+    static const struct {
+        const char *text;
+        bool cells;
+        const char *filled;
+    } texts[] = {
+        {"{nk * nk} of {nk}", false, LESSON_BLANK " of 12"}, /* the answer itself */
+        {"{2 + nk*nk}, {unk}", false, NULL},                 /* no name */
+        {"{2 + nk*nk}", false, LESSON_BLANK},                /* a part of it */
+        {"{nk * nq}", false, LESSON_BLANK},                  /* the value, found elsewise */
+        {"{nk * nk - 1}", false, LESSON_BLANK},
+        {"{nk} {d}", false, "12 4"},
+        {"{with(\"--d 8\", nk * nk)}", false, LESSON_BLANK}, /* this runner has one run */
+        {"{with(\"--d 8\", nk * nk) / 7}", false, "20.57"},  /* another run's */
+        {"{max(with(\"--d 8\", 1), nk * nk / 5)}", false, LESSON_BLANK}, /* behind it this one's */
+        {"{tr}\t{nk}", true, LESSON_BLANK "\t12"}, /* a table: prose told nk */
+        {"{nk / 7}", true, LESSON_BLANK},
+        {"{nk / 7}", false, "1.714"},
+    };
+    struct lesson_question question = {.id = "a", .kind = LESSON_NUMBER, .expression = "nk * nk"};
+    struct lesson lesson = {.n_steps = 2};
+    struct lesson_answer_key key = {.lesson = &lesson, .n = 1, .question = {&question}};
+    char text[64];
+    struct fa_error error;
+    int blanks;
+    (void)state;
+    lesson.step[0].question = &question;
+    lesson.step[0].show.scenario = lesson.step[1].show.scenario = "";
+    lesson.step[1].block[0] = (struct lesson_block){.text = "There are { nk } keys."};
+    lesson.step[1].n_blocks = 1;
+    assert_int_equal(lesson_evaluate("nk * nk", "", &fake, &key.right[0], &error), FA_OK);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        enum fa_status status = lesson_fill_open(texts[t].text, "", &fake, &key, 1, texts[t].cells,
+                                                 text, sizeof text, &blanks, &error);
+        if (status != FA_OK && texts[t].filled)
+            fail_msg("%s: %s", texts[t].text, error.text);
+        if (!texts[t].filled) {
+            assert_int_equal(status, FA_BAD_ARGUMENT);
+            continue;
+        }
+        assert_int_equal(status, FA_OK);
+        if (strcmp(text, texts[t].filled) != 0)
+            fail_msg("%s gives %s, not %s", texts[t].text, text, texts[t].filled);
+        assert_int_equal(blanks, strstr(text, LESSON_BLANK) != NULL);
+    }
+    /* In its own step a table is what the question is about. Of another run it tells nothing. */
+    assert_int_equal(
+        lesson_fill_open("{nk / 7}", "", &fake, &key, 0, true, text, sizeof text, &blanks, &error),
+        FA_OK);
+    assert_string_equal(text, "1.714");
+    snprintf(key.words[0], sizeof key.words[0], "--d 8");
+    assert_int_equal(lesson_fill_open("{nk * nk - 1}", "", &fake, &key, 1, false, text, sizeof text,
+                                      &blanks, &error),
+                     FA_OK);
+    assert_int_equal(blanks, 0);
+}
+
 /* ---- questions ---- */
 
 static void test_quantities(void **state)
@@ -167,8 +226,8 @@ static void test_quantities(void **state)
     char text[64];
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        assert_string_equal(
-            lesson_quantity_text(cases[c].value, cases[c].unit, text, sizeof text), cases[c].text);
+        assert_string_equal(lesson_quantity_text(cases[c].value, cases[c].unit, text, sizeof text),
+                            cases[c].text);
 }
 
 /* On a learner's run wrong choices may meet others: they go, and what is left is asked. */
@@ -176,7 +235,11 @@ static void test_questions_fit_other_runs(void **state)
 {
     const struct lesson lesson = {.file = "x.md"};
     struct lesson_question question = {
-        .id = "keys", .line = 7, .kind = LESSON_CHOICE, .expression = "n", .n_choices = 5,
+        .id = "keys",
+        .line = 7,
+        .kind = LESSON_CHOICE,
+        .expression = "n",
+        .n_choices = 5,
         .choice = {{.expression = "12", .feedback = "it meets the answer"},
                    {.expression = "n", .right = true},
                    {.expression = "d"},
@@ -306,9 +369,9 @@ static void expect_refusal(const struct lesson_question *question, const char *w
     struct lesson_grade grade = {.given = 77};
     struct fa_error error;
     char whole[200];
-    assert_int_equal(lesson_grade_answer(&lesson, question, words, &lesson_case_runner, answer,
-                                         &grade, &error),
-                     FA_BAD_ARGUMENT);
+    assert_int_equal(
+        lesson_grade_answer(&lesson, question, words, &lesson_case_runner, answer, &grade, &error),
+        FA_BAD_ARGUMENT);
     snprintf(whole, sizeof whole, "%s: expected %s", answer, text);
     assert_string_equal(error.text, whole);
     assert_true(grade.given == 77);
@@ -429,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_words_join),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_fill_open),
         cmocka_unit_test(test_quantities),
         cmocka_unit_test(test_questions_fit_other_runs),
         cmocka_unit_test(test_readme_answers),

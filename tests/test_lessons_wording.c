@@ -370,6 +370,18 @@ static void check_letters(const struct lesson *lesson, int line, const char *tex
     }
 }
 
+static void check_groups(const struct lesson *lesson, int line, const char *text)
+{
+    if (!lesson_stage_groups(text))
+        fault(lesson, line, "\"%s\": expected {1024}, which groups the digits", text);
+}
+
+static void test_digits_stand_in_groups(void **unused)
+{
+    (void)unused;
+    each_text(check_groups);
+}
+
 static void test_numbers_are_in_words(void **unused)
 {
     (void)unused;
@@ -403,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_no_answer_stands_in_a_file),
         cmocka_unit_test(test_answers_are_not_typed_in_texts),
         cmocka_unit_test(test_numbers_are_in_words),
+        cmocka_unit_test(test_digits_stand_in_groups),
         cmocka_unit_test(test_a_tile_is_no_block),
     };
     return cmocka_run_group_tests(tests, NULL, lesson_stage_close_shelf);

@@ -84,7 +84,7 @@ static void is_told(struct view_run *run, uint64_t at, const struct view_check c
     struct view_draw list;
     char first[256];
     snprintf(first, sizeof first, "Not true from here on: %s, %s. ", check->name, check->text);
-    view_sentence(run, at - 1, &sentence);
+    view_sentence(run, at - 1, true, &sentence);
     assert_true(sentence.bad);
     if (strncmp(sentence.text, first, strlen(first)) != 0)
         fail_msg("\"%s\", expected \"%s\" first", sentence.text, first);
@@ -92,7 +92,7 @@ static void is_told(struct view_run *run, uint64_t at, const struct view_check c
     assert_true(sentence.text[strlen(sentence.text) - 1] == '.');
     for (uint64_t e = at - 3; e < at + 3; e++)
         if (e != at - 1) {
-            view_sentence(run, e, &sentence);
+            view_sentence(run, e, true, &sentence);
             assert_false(sentence.bad && strncmp(sentence.text, first, strlen(first)) == 0);
             assert_true(sentence.bad == (strstr(sentence.text, "Not true") != NULL));
             assert_true(e >= at || !sentence.bad); /* later another check may break too */

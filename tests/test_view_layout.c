@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "tests/view_case.h"
 
 static struct view_run *small, *large;
@@ -224,6 +226,18 @@ static void shares_do_not_depend_on_the_position(void **state)
     assert_false(layout_of(large, NULL, 1280, 720).numbers);
 }
 
+/* As large as wanted where a panel still has its place beside the stage, and never below 1. */
+static void scale_gives_way(void **unused)
+{
+    static const float windows[][3] = {{1920, 1080, 1.5f}, {1280, 720, 1.2f},  {1599, 900, 1.5f},
+                                       {1066, 600, 1},     {800, 600, 1},      {400, 300, 1}};
+    (void)unused;
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+        float scale = view_layout_scale(1.5f, windows[w][0], windows[w][1]);
+        assert_true(fabsf(scale - windows[w][2]) < 0.001f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +250,7 @@ int main(void)
         cmocka_unit_test(what_is_closed_gives_its_place),
         cmocka_unit_test(regions_never_overlap),
         cmocka_unit_test(shares_do_not_depend_on_the_position),
+        cmocka_unit_test(scale_gives_way),
     };
     return cmocka_run_group_tests(tests, open_runs, close_runs);
 }

@@ -344,7 +344,10 @@ static void test_beside_two_runs_too(void **unused)
             lesson_player_go(&p, 41, step);
             view_state_settle(p.state);
             assert_non_null(p.frame->run[1]);
-            assert_true(lesson_player_says(&p, step == 0 ? "Side by side" : "What you now know"));
+            /* At the end a small window has room for the question alone. */
+            assert_true(lesson_player_says(&p, step == 0 ? "Side by side" : "What you now know") ||
+                        (step == 1 && sizes[s][1] < 480 &&
+                         lesson_player_says(&p, "How many scores")));
             view_case_check_texts(view_state_draw(p.state), sizes[s][0], sizes[s][1]);
             check_hits(view_state_draw(p.state), sizes[s][0], sizes[s][1]);
             lesson_player_close(&p);

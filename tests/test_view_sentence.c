@@ -41,7 +41,7 @@ static void check_all(struct view_run *run, const char *name, uint64_t stride)
     struct view_sentence sentence;
 
     for (uint64_t e = 0; e <= length; e = e < length && e + stride > length ? length : e + stride) {
-        view_sentence(run, e, &sentence);
+        view_sentence(run, e, true, &sentence);
         size_t n = strlen(sentence.text);
         if (n < 10 || characters(sentence.text) > VIEW_SENTENCE_MOST ||
             sentence.text[n - 1] != '.' || !starts_well(sentence.text) ||
@@ -103,7 +103,7 @@ static void sentences_with_values(void **state)
 static void expect_at(struct view_run *run, uint64_t index, const char *text)
 {
     struct view_sentence sentence;
-    view_sentence(run, index, &sentence);
+    view_sentence(run, index, true, &sentence);
     assert_string_equal(sentence.text, text);
 }
 
@@ -187,7 +187,7 @@ static void maxima_are_the_runs_own(void **state)
         struct view_rescale kept = *rescale;
         struct view_sentence sentence;
         char row[32], count[64];
-        view_sentence(run, e, &sentence);
+        view_sentence(run, e, true, &sentence);
         snprintf(row, sizeof row, "Row %d: new maximum ", (int)kept.first_row);
         snprintf(count, sizeof count, "%d of %d rows found a larger maximum", (int)kept.rose,
                  (int)kept.rows);
@@ -330,7 +330,7 @@ static void standard_in_words(void **state)
     expect(run, SIM_STORE, FA_S, 1, 1,
            "Store S[1,1]: 256 scores. They will be read back to make P.");
     expect(run, SIM_LOAD, FA_V, 0, 1, "Load V[1] for O[0]: 16 × 4 numbers.");
-    view_sentence(run, view_case_after(run, SIM_STORE, FA_P, 0, -1) - 1, &sentence);
+    view_sentence(run, view_case_after(run, SIM_STORE, FA_P, 0, -1) - 1, true, &sentence);
     assert_non_null(strstr(sentence.text, "Store P rows 0 to "));
     assert_non_null(strstr(sentence.text, "weights. They will be read back for O = P V."));
     view_run_close(run);

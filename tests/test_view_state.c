@@ -701,6 +701,41 @@ static void test_letters_go_to_the_field(void **unused)
     close_it(&f);
 }
 
+/* The hit that Tab's focus is on. */
+static const struct view_hit *focused(struct fixture *f)
+{
+    const struct view_draw *draw = view_state_draw(f->state);
+    int stop = 0;
+    for (size_t i = 0; i < draw->n_hits; i++)
+        if (draw->hits[i].label && stop++ == f->frame->focus)
+            return &draw->hits[i];
+    return NULL;
+}
+
+/* Tab goes round in the open menu, not to what lies behind it, and the ring is on the plate. */
+static void test_tab_stays_in_the_menu(void **unused)
+{
+    struct fixture f;
+    (void)unused;
+    open_one(&f);
+    click_hit(&f, VIEW_CHIP, 0);
+    int n = 0;
+    while (f.frame->options[0].choices[n])
+        n++;
+    for (int k = 0; k <= n; k++) {
+        press_key(&f, VIEW_KEY_TAB, false, false);
+        assert_non_null(focused(&f));
+        assert_int_equal(focused(&f)->action, VIEW_CHIP_VALUE);
+        assert_int_equal(focused(&f)->value, k % n);
+    }
+    press_key(&f, VIEW_KEY_TAB, true, false);
+    assert_int_equal(focused(&f)->value, n - 1);
+    press_key(&f, VIEW_KEY_ESCAPE, false, false);
+    press_key(&f, VIEW_KEY_TAB, false, false);
+    assert_int_not_equal(focused(&f)->action, VIEW_CHIP_VALUE);
+    close_it(&f);
+}
+
 static void test_a_failed_run_keeps_the_old_one(void **unused)
 {
     struct fixture f;
@@ -886,6 +921,7 @@ int main(void)
         cmocka_unit_test(test_a_chip_runs_again),
         cmocka_unit_test(test_a_menu_is_chosen_from_by_keys),
         cmocka_unit_test(test_letters_go_to_the_field),
+        cmocka_unit_test(test_tab_stays_in_the_menu),
         cmocka_unit_test(test_a_failed_run_keeps_the_old_one),
         cmocka_unit_test(test_escape_stops_a_run),
         cmocka_unit_test(test_painting_the_mask),

@@ -1,6 +1,7 @@
 /* The popup that edits an option of the run. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "visualizer/bar_parts.h"
@@ -13,10 +14,24 @@ static float width_of(const struct view_draw *draw, const char *text)
         draw, view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, draw->theme->text), text));
 }
 
-/* A flag's two states are the words of a switch. */
-static const char *choice_text(const char *choice)
+/* A value of the command line as it is read: "1 024", "16 KiB", "8 × 4"; a flag's two states are
+ * the words of a switch. */
+enum { CHOICE_TEXT = 80 };
+static const char *choice_text(const char *choice, char text[CHOICE_TEXT])
 {
-    return choice[0] == '\0' ? "off" : strcmp(choice, "yes") == 0 ? "on" : choice;
+    char *end = NULL;
+    long first = strtol(choice, &end, 10), second;
+    if (end == choice || first < 0)
+        return choice[0] == '\0' ? "off" : strcmp(choice, "yes") == 0 ? "on" : choice;
+    if (*end == '\0')
+        snprintf(text, CHOICE_TEXT, "%s", SIM_GROUPED(first));
+    else if (strcmp(end, "K") == 0)
+        snprintf(text, CHOICE_TEXT, "%s KiB", SIM_GROUPED(first));
+    else if (*end == 'x' && (second = strtol(end + 1, &end, 10)) > 0 && *end == '\0')
+        snprintf(text, CHOICE_TEXT, "%s × %s", SIM_GROUPED(first), SIM_GROUPED(second));
+    else
+        return choice;
+    return text;
 }
 
 static int count_of(const struct view_option *option)
@@ -38,10 +53,11 @@ static void draw_choices(struct view_draw *draw, const struct view_frame *frame,
         struct view_box cell = {box.x + width * (float)(c / rows), box.y + ROW * (float)(c % rows),
                                 width, ROW};
         bool now = strcmp(option->choices[c], option->value) == 0;
-        char label[112];
-        snprintf(label, sizeof label, "%s %s", option->name, choice_text(option->choices[c]));
+        char text[CHOICE_TEXT], label[112];
+        const char *shown = choice_text(option->choices[c], text);
+        snprintf(label, sizeof label, "%s %s", option->name, shown);
         view_button(draw, frame, cell, now ? VIEW_BUTTON_QUIET | VIEW_BUTTON_ON : VIEW_BUTTON_QUIET,
-                    VIEW_CHIP_VALUE, c, choice_text(option->choices[c]), label);
+                    VIEW_CHIP_VALUE, c, shown, label);
     }
 }
 
@@ -114,8 +130,10 @@ void view_bar_editor(struct view_draw *draw, const struct view_scene *scene, str
         const struct view_option *other = &frame->options[options[h]];
         widest = fmaxf(widest, width_of(draw, other->label[0] ? other->label : other->name));
     }
-    for (int c = 0; c < choices; c++)
-        widest = fmaxf(widest, width_of(draw, choice_text(option->choices[c])));
+    for (int c = 0; c < choices; c++) {
+        char text[CHOICE_TEXT];
+        widest = fmaxf(widest, width_of(draw, choice_text(option->choices[c], text)));
+    }
     float cell = widest + 24;
     int option_columns = n > 0 ? columns_for(n, (room - field) * (choices > 0 ? 0.5f : 1)) : 1;
     float listed = n > 0 ? ROW * (float)((n + option_columns - 1) / option_columns) + 9 : 0;

@@ -11,6 +11,7 @@
 #endif
 
 #include "visualizer/canvas_parts.h"
+#include "visualizer/layout.h"
 
 /* ---- fonts of the system --------------------------------------------------------------------- */
 
@@ -208,6 +209,8 @@ static float output_size(const struct window *window, int *width, int *height)
     *height = *height < 1 ? 1 : *height > VIEW_SIDE_MOST ? VIEW_SIDE_MOST : *height;
     float font_scale = window->options->font_scale > 0 ? window->options->font_scale : 1;
     float dense = w > 0 ? (float)*width / (float)w : 1;
+    if (window->options->gives_way)
+        font_scale = view_layout_scale(font_scale, (float)*width / dense, (float)*height / dense);
     return fmaxf(0.5f, fminf(4, dense * font_scale));
 }
 

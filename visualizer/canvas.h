@@ -40,6 +40,7 @@ enum fa_status view_canvas_picture(struct view_canvas *canvas, struct view_pictu
 struct view_window_options {
     int width, height;   /* logical pixels; 0: 1280 x 720 */
     float font_scale;    /* 1 */
+    bool gives_way;      /* less than that in a window without room: view_layout_scale */
     const char *title;
     enum view_font font;
     /* Called when the window is open, to make the state with the window's face. */

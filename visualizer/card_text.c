@@ -105,7 +105,7 @@ static void explain_score(const struct subject *s)
     double sum = products(s, cell->row, cell->column, text);
 
     if (s->value == -INFINITY) {
-        say(s->card, "hidden: the mask leaves key %" PRId64 " out", cell->column);
+        say(s->card, "hidden: the mask leaves key %s out", SIM_GROUPED(cell->column));
         return;
     }
     if (isnan(sum))
@@ -129,7 +129,8 @@ static void explain_weight(const struct subject *s)
     char text[VIEW_CARD_TEXT] = "", a[VIEW_NUMBER_TEXT], b[VIEW_NUMBER_TEXT];
     double sum = products(s, s->cell.row, s->cell.column, text), score = scale * sum;
 
-    say(s->card, "the weight of key %" PRId64 " for query %" PRId64, s->cell.column, s->cell.row);
+    say(s->card, "the weight of key %s for query %s", SIM_GROUPED(s->cell.column),
+        SIM_GROUPED(s->cell.row));
     if (isnan(sum))
         return;
     static const enum fa_tensor_id from[] = {FA_M, FA_LSE};
@@ -233,7 +234,7 @@ static void origin(const struct subject *s)
     say(s->card, "stored %" PRIu32 " of %" PRIu32 " time%s", past.stores, past.stores_in_all,
         past.stores_in_all == 1 ? "" : "s");
     if (past.last != UINT64_MAX && view_run_event(run, past.last)->kind == SIM_STORE)
-        say(s->card, "written by event %" PRIu64, past.last);
+        say(s->card, "written by event %s", SIM_GROUPED(past.last));
 }
 
 /* Of the ghost's numbers that are not on chip. */
@@ -265,16 +266,16 @@ static void name(const struct subject *s, char *text, size_t size)
     const struct view_cell *cell = &s->cell;
     const char *letter = view_tensor_look(&view_dark, cell->id).letter;
     if (sim_is_score_tile(cell->id))
-        snprintf(text, size, "%s, query %" PRId64 ", key %" PRId64, letter, cell->row,
-                 cell->column);
+        snprintf(text, size, "%s, query %s, key %s", letter, SIM_GROUPED(cell->row),
+                 SIM_GROUPED(cell->column));
     else if (sim_is_key_side(cell->id))
-        snprintf(text, size, "%s, key %" PRId64 ", column %" PRId64, letter, cell->row,
-                 cell->column);
+        snprintf(text, size, "%s, key %s, column %s", letter, SIM_GROUPED(cell->row),
+                 SIM_GROUPED(cell->column));
     else if (cell->id == FA_Q || cell->id == FA_DQ || cell->id == FA_O || cell->id == FA_DO)
-        snprintf(text, size, "%s, query %" PRId64 ", column %" PRId64, letter, cell->row,
-                 cell->column);
+        snprintf(text, size, "%s, query %s, column %s", letter, SIM_GROUPED(cell->row),
+                 SIM_GROUPED(cell->column));
     else
-        snprintf(text, size, "%s, query %" PRId64, letter, cell->row);
+        snprintf(text, size, "%s, query %s", letter, SIM_GROUPED(cell->row));
 }
 
 /* Finds the number: of what is only on chip also where the ghost was pointed at. */

@@ -88,16 +88,16 @@ static bool set_scales(struct view_chart *c)
 
 /* ---- axes -------------------------------------------------------------------------------- */
 
-/* "500", "20 k", "1 M", "3 G": of an axis, where the exact number stands at the ring. */
+/* "500", "20 000", "1 million", "3 billion": of an axis, where the exact number stands at the ring. */
 static const char *tick_text(double value, char text[VIEW_COUNT_TEXT])
 {
-    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
+    static const char *const units[] = {"million", "billion", "trillion", "quadrillion"};
     int unit = 0;
-    while (value >= 999.5 && unit < 6 && (unit > 0 || value >= 9999.5)) {
+    if (value < 999999.5)
+        return view_count_text((uint64_t)round(value), text);
+    for (value /= 1e6; value >= 999.5 && unit < 3; unit++)
         value /= 1000;
-        unit++;
-    }
-    snprintf(text, VIEW_COUNT_TEXT, "%.0f%s", value, units[unit]);
+    snprintf(text, VIEW_COUNT_TEXT, "%.0f %s", value, units[unit]);
     return text;
 }
 

@@ -27,7 +27,9 @@ enum {
 
 const char *view_sizes_text(int64_t rows, int64_t columns, char text[VIEW_SIZES_TEXT])
 {
-    snprintf(text, VIEW_SIZES_TEXT, "%" PRId64 " × %" PRId64, rows, columns);
+    char high[VIEW_COUNT_TEXT], wide[VIEW_COUNT_TEXT];
+    snprintf(text, VIEW_SIZES_TEXT, "%s × %s", view_count_exact((uint64_t)rows, high),
+             view_count_exact((uint64_t)columns, wide));
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "visualizer/lesson_view.h"
+#include "simulator/digits.h"
 
 int view_panel_at(const struct view_frame *frame, int place)
 {
@@ -126,9 +127,8 @@ enum fa_status view_position_parse(const struct view_run *run, const char *text,
     if (!read_fraction(rest, &flight))
         return fa_fail(error, FA_BAD_ARGUMENT, "%s: expected an event as 46 or 46.5", text);
     if (event >= length)
-        return fa_fail(error, FA_BAD_ARGUMENT,
-                       "event %s: this run has %" PRIu64 " events, from 0 to %" PRIu64, text,
-                       length, length ? length - 1 : 0);
+        return fa_fail(error, FA_BAD_ARGUMENT, "event %s: this run has %s events, from 0 to %s",
+                       text, SIM_GROUPED(length), SIM_GROUPED(length ? length - 1 : 0));
     *at = (struct view_position){event + 1, event + 1 < length ? flight : 0};
     return FA_OK;
 }

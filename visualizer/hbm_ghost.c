@@ -265,7 +265,8 @@ static void paint_words(const struct ghost *g)
              view_sizes_text(g->m->rows, g->m->columns, sizes));
     snprintf(lines[0], sizeof lines[0], "%s",
              backward ? "made again, never stored" : "never stored");
-    snprintf(lines[1], sizeof lines[1], "a square is %" PRId64 " × %" PRId64 " tiles", g->n, g->n);
+    snprintf(lines[1], sizeof lines[1], "a square is %s × %s tiles", SIM_GROUPED(g->n),
+             SIM_GROUPED(g->n));
     float right = fminf(seen.x + seen.w, area.x + area.w),
           bottom = fminf(seen.y + seen.h, area.y + area.h);
     seen.x = fmaxf(seen.x, area.x), seen.y = fmaxf(seen.y, area.y);

@@ -24,6 +24,12 @@ static float within(float value, float low, float high)
     return fmaxf(low, fminf(high, value));
 }
 
+float view_layout_scale(float wanted, float width, float height)
+{
+    enum { LEAST_WIDTH = 1066, LEAST_HEIGHT = 600 };
+    return fminf(wanted, fmaxf(1, fminf(width / LEAST_WIDTH, height / LEAST_HEIGHT)));
+}
+
 /*
  * Whether the bench's cells can be numbers of 30 x 16 at 1280 x 720: a question to the run's tiles
  * alone, so that HBM and SRAM keep their shares of the stage from the first event to the last.
@@ -75,13 +81,15 @@ static float panel_width(enum view_class class, float width)
 }
 
 /* The panels right of what is left of the window: two where both have room to be read. */
-static void place_side_panels(struct view_layout *layout, struct view_box *left, bool two)
+static void place_side_panels(struct view_layout *layout, struct view_box *left, bool two,
+                              bool lesson)
 {
     enum { LEAST_FOR_TWO = 760 };
+    float share = lesson ? 600.f / 948 : 452.f / 948; /* a question needs more than a table */
     struct view_box side = view_cut_right(left, panel_width(layout->class, left->w));
     layout->panel = side;
     if (two && side.h >= LEAST_FOR_TWO) {
-        layout->panel = view_cut_top(&side, floorf(side.h * 452 / 948));
+        layout->panel = view_cut_top(&side, floorf(side.h * share));
         layout->second_panel = side;
     }
 }
@@ -149,14 +157,16 @@ void view_layout_make(const struct view_frame *frame, struct view_layout *layout
         layout->bar = view_cut_top(&left, m.bar);
     layout->track = view_cut_bottom(&left, m.track);
     if (panel && class >= VIEW_REGULAR)
-        place_side_panels(layout, &left, class == VIEW_WIDE);
+        place_side_panels(layout, &left, class == VIEW_WIDE, frame->panel == VIEW_PANEL_LESSON);
     /* Two rows and a sheet below them need more height than a compact window has: there the panel
      * stands beside the rows, under which the sentences keep the whole width. */
     bool narrow = class == VIEW_COMPACT && compare;
     layout->beside = panel && (class >= VIEW_REGULAR || (narrow && left.w >= LEAST_BESIDE));
-    bool page = panel && !layout->beside && (class == VIEW_MINI || narrow);
-    /* A question needs more height than a table. */
-    float sheet = frame->panel == VIEW_PANEL_LESSON ? 204 : 170;
+    /* A question needs more height than a table: it has a page where a sheet would be too low. */
+    bool lesson = frame->panel == VIEW_PANEL_LESSON;
+    float sheet = lesson ? 220 : 170;
+    bool low = lesson && left.h < 440;
+    bool page = panel && !layout->beside && (class == VIEW_MINI || narrow || low);
     if (panel && class == VIEW_COMPACT && !page && !narrow)
         layout->panel = view_cut_bottom(&left, sheet + floorf((left.h - 490) * 0.4f));
     layout->sentence = view_cut_bottom(&left, m.sentence);

@@ -30,6 +30,10 @@ struct view_layout {
     bool numbers;              /* cells of the bench are numbers: SRAM has the larger share */
 };
 
+/* The scale at which a window of that size (at scale 1) still has a panel beside its stage and room
+ * for a question in it: the one wanted, or less, but not below 1. */
+float view_layout_scale(float wanted, float width, float height);
+
 void view_layout_make(const struct view_frame *frame, struct view_layout *layout);
 
 #ifdef __cplusplus

@@ -38,12 +38,18 @@ static void draw_choice(struct view_flow *flow, int choice, struct view_box box)
 static float choice_height(const struct view_flow *flow, int choice, float width)
 {
     struct view_type bold = view_type_make(VIEW_BOLD, VIEW_SIZE_CONTROL, flow->draw->theme->text);
-    return fmaxf(30, view_text_height(flow->draw, width - 38, bold, 0,
-                                      view_flow_lesson(flow)->choice_text[choice]) +
-                         12);
+    float least = flow->scene->layout.beside ? 30 : 28;
+    return fmaxf(least, view_text_height(flow->draw, width - 38, bold, 0,
+                                         view_flow_lesson(flow)->choice_text[choice]) +
+                            least - 18);
 }
 
-enum { CHOICE_GAP = 6, COLUMN_GAP = 8 };
+enum { COLUMN_GAP = 8 };
+
+static float choice_gap(const struct view_flow *flow)
+{
+    return flow->scene->layout.beside ? 6 : 4;
+}
 
 /* The height of the row of choices that begins with `first`. */
 static float row_height(const struct view_flow *flow, int first, int columns, int n)
@@ -61,12 +67,12 @@ static int columns_of(const struct view_flow *flow, int n)
     if (flow->scene->layout.class != VIEW_COMPACT)
         return 1;
     for (int c = 0; c < n; c++)
-        one += row_height(flow, c, 1, n) + CHOICE_GAP;
+        one += row_height(flow, c, 1, n) + choice_gap(flow);
     for (int c = 0; c < n; c += 2) {
         float height = row_height(flow, c, 2, n);
         if (height > 50) /* more than two lines: a sheet has no place for that */
             return 1;
-        two += height + CHOICE_GAP;
+        two += height + choice_gap(flow);
     }
     return two < one ? 2 : 1;
 }
@@ -82,7 +88,7 @@ static void draw_choices(struct view_flow *flow, int n)
             draw_choice(flow, c,
                         view_box_make(row.x + (width + COLUMN_GAP) * (float)(c - first), row.y,
                                       width, row.h));
-        view_flow_gap(flow, CHOICE_GAP);
+        view_flow_gap(flow, choice_gap(flow));
     }
     view_flow_gap(flow, 4);
 }

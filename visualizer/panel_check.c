@@ -1,4 +1,5 @@
 #include "visualizer/panel.h"
+#include "visualizer/sentence.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,10 +166,10 @@ static void no_errors(struct view_flow *flow, int which)
         view_flow_text(flow, type,
                        "The machine refused this run before its end, so it has no "
                        "result to compare.");
-        if (view_run_refusal(run)) {
-            view_flow_gap(flow, 8);
-            view_flow_text(flow, small_type(flow), view_run_refusal(run));
-        }
+        struct view_sentence refusal;
+        view_sentence(run, view_run_length(run), flow->scene->frame->bytes, &refusal);
+        view_flow_gap(flow, 8);
+        view_flow_text(flow, small_type(flow), refusal.text);
         return;
     }
     snprintf(text, sizeof text,

@@ -17,26 +17,38 @@ void view_listing_mark(const struct view_listing *l, float y, float height)
     view_fill(l->draw, view_box_make(l->box.x - 8, y, 3, height), theme->text);
 }
 
+/* Elements can be told from a line's bytes alone where all of them take as many. */
+static struct view_measure unit_of(const struct view_scene *scene, const struct view_run *run)
+{
+    const struct fa_problem *problem = &view_run_header(run)->problem;
+    bool alike = fa_dtype_bytes(fa_hbm_format(problem, FA_LSE)) == fa_dtype_bytes(problem->dtype) &&
+                 !problem->mask;
+    return view_measure_of(run, scene->frame->bytes || !alike);
+}
+
 /* Bytes at the right end of a row; returns the width that they take. */
 float view_listing_bytes_width(const struct view_listing *l, uint64_t bytes)
 {
     char text[VIEW_COUNT_TEXT];
+    struct view_measure unit = unit_of(l->scene, l->moment->run);
     if (bytes == 0 || l->scene->frame->covered)
         return 0;
     return ceilf(view_text_width(l->draw, view_listing_type(l, VIEW_SANS, VIEW_SIZE_LABEL),
-                                 view_count_text(bytes, text))) +
+                                 view_count_text(view_in_units(unit, bytes), text))) +
            12;
 }
 
 void view_listing_bytes(const struct view_listing *l, struct view_box row, uint64_t bytes)
 {
-    char text[VIEW_COUNT_TEXT], exact[VIEW_COUNT_TEXT], label[VIEW_COUNT_TEXT + 8];
+    char text[VIEW_COUNT_TEXT], exact[VIEW_COUNT_TEXT], label[VIEW_COUNT_TEXT + 16];
     struct view_type type = view_listing_type(l, VIEW_SANS, VIEW_SIZE_LABEL);
+    struct view_measure unit = unit_of(l->scene, l->moment->run);
+    uint64_t count = view_in_units(unit, bytes);
     if (bytes == 0 || l->scene->frame->covered)
         return;
-    view_text_in(l->draw, row, VIEW_RIGHT, type, "%s", view_count_text(bytes, text));
-    if (strcmp(view_count_exact(bytes, exact), text) != 0) {
-        snprintf(label, sizeof label, "%s bytes", exact);
+    view_text_in(l->draw, row, VIEW_RIGHT, type, "%s", view_count_text(count, text));
+    if (strcmp(view_count_exact(count, exact), text) != 0) {
+        snprintf(label, sizeof label, "%s %s", exact, unit.name);
         view_hit(l->draw, row, VIEW_NOTHING, 0, false, label);
     }
 }
@@ -66,7 +78,8 @@ static bool draw_choice(struct view_draw *draw, const struct view_scene *scene,
     struct view_flow flow = {draw, scene, *inner, inner->x, inner->w, inner->y, false};
     struct view_type small = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, draw->theme->text2);
     struct view_type control = view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, draw->theme->text);
-    const char *bytes = "bytes moved by the line";
+    bool of_bytes = unit_of(scene, scene->moment[0].run).size == 1;
+    const char *bytes = of_bytes ? "bytes moved by the line" : "elements moved by the line";
     char title[SIM_PASS_TITLE];
     float buttons = 48 + view_text_width(draw, control, choices[0].text) +
                     view_text_width(draw, control, choices[1].text);
@@ -76,7 +89,7 @@ static bool draw_choice(struct view_draw *draw, const struct view_scene *scene,
     row.h = 28;
     view_cut_left(&row, buttons + 16);
     if (view_text_width(draw, small, bytes) > row.w)
-        bytes = "bytes so far";
+        bytes = of_bytes ? "bytes so far" : "elements so far";
     if (!frame->covered && view_text_in(draw, row, VIEW_RIGHT, small, "%s", bytes))
         view_cut_right(&row, view_text_width(draw, small, bytes) + 16);
     return scene->runs == 1 &&

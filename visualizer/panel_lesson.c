@@ -25,7 +25,15 @@ static void steps_text(const struct view_lesson *view, bool minutes, char *text,
 
 static bool waits(const struct view_lesson *view)
 {
-    return view->phase == VIEW_LESSON_PREDICT || (view->phase == VIEW_LESSON_FEEDBACK && view->again);
+    return view->phase == VIEW_LESSON_PREDICT ||
+           (view->phase == VIEW_LESSON_FEEDBACK && view->again);
+}
+
+/* A question waits for its first or second answer. */
+static bool is_open(const struct view_lesson *view)
+{
+    return view->question && !view->answered &&
+           (view->phase == VIEW_LESSON_PREDICT || view->phase == VIEW_LESSON_END);
 }
 
 static const char *next_text(const struct view_lesson *view)
@@ -38,7 +46,8 @@ static const char *next_text(const struct view_lesson *view)
 /* Whether Next is the one primary button: at the end it is, once its question is answered. */
 static bool leads_on(const struct view_lesson *view)
 {
-    return !(view->phase == VIEW_LESSON_END && view->question && (!view->answered || view->again)) &&
+    return !(view->phase == VIEW_LESSON_END && view->question &&
+             (!view->answered || view->again)) &&
            !(view->phase == VIEW_LESSON_BREAK && !view->consequence[0] && view->task[0]);
 }
 
@@ -54,14 +63,13 @@ void view_lesson_steps(struct view_draw *draw, const struct view_scene *scene, s
 
     row.y += floorf((row.h - 28) / 2);
     row.h = 28;
-    struct view_box box =
-        view_cut_right(&row, ceilf(view_text_width(draw, bold, next)) + 28);
+    struct view_box box = view_cut_right(&row, ceilf(view_text_width(draw, bold, next)) + 28);
     struct view_box other = row;
     other = view_cut_right(&row, fminf(row.w, 58 + 8));
     other.w -= 8;
     if (other.w >= 50)
-        view_button(draw, frame, other, first ? VIEW_BUTTON_OFF : VIEW_BUTTON_REST, VIEW_LESSON_BACK,
-                    0, "Back", "The step before");
+        view_button(draw, frame, other, first ? VIEW_BUTTON_OFF : VIEW_BUTTON_REST,
+                    VIEW_LESSON_BACK, 0, "Back", "The step before");
     view_button(draw, frame, box,
                 waits(view)      ? VIEW_BUTTON_OFF
                 : leads_on(view) ? VIEW_BUTTON_PRIMARY
@@ -76,7 +84,8 @@ void view_lesson_steps(struct view_draw *draw, const struct view_scene *scene, s
 }
 
 /* One piece a step: those done full, this one half, those to come as a hair. */
-static void draw_step_bar(struct view_draw *draw, const struct view_scene *scene, struct view_box box)
+static void draw_step_bar(struct view_draw *draw, const struct view_scene *scene,
+                          struct view_box box)
 {
     const struct view_lesson *view = scene->frame->lesson;
     const struct view_theme *theme = draw->theme;
@@ -123,26 +132,30 @@ static void title_of(struct view_flow *flow)
     view_flow_heading(flow, ends ? view->lesson->title : view->lesson->step[view->step].title);
 }
 
-static void all_words(struct view_flow *flow)
-{
-    view_lesson_prose(flow);
-    view_flow_rule(flow);
-    view_lesson_card_words(flow);
-}
-
 static void titled_prose(struct view_flow *flow)
 {
     title_of(flow);
     view_lesson_prose(flow);
 }
 
-/* A page of a small window: everything below each other. */
+/* Where not all fits, what is asked or was answered comes first, and the prose scrolls below it. */
+static void words_before_prose(struct view_flow *flow)
+{
+    view_lesson_card_words(flow);
+    view_flow_rule(flow);
+    view_lesson_prose(flow);
+}
+
+static void words_before_titled_prose(struct view_flow *flow)
+{
+    view_lesson_card_words(flow);
+    view_flow_rule(flow);
+    titled_prose(flow);
+}
+
+/* In a window of no height: everything below each other. */
 static void whole_page(struct view_flow *flow)
 {
-    struct view_box row;
-    if (view_flow_row(flow, 32, &row))
-        view_lesson_steps(flow->draw, flow->scene, row);
-    view_flow_gap(flow, 4);
     titled_prose(flow);
     if (!view_lesson_has_card(view_flow_lesson(flow)))
         return;
@@ -177,12 +190,29 @@ static float card_height(struct view_draw *draw, const struct view_scene *scene,
            2 * (CARD_PAD - 2);
 }
 
+/* A page of a small window: the steps stay above, and what can be done below. */
+static void draw_page(struct view_draw *draw, const struct view_scene *scene, struct view_box box)
+{
+    const float steps = 32, least = 56; /* a question of two lines, and its rule */
+    struct view_box inner = view_panel_inner(scene, box);
+    if (inner.h >= steps) {
+        view_lesson_steps(draw, scene, view_cut_top(&inner, steps));
+        view_cut_top(&inner, 4);
+    }
+    if (!view_lesson_has_card(scene->frame->lesson))
+        view_panel_flow_in(draw, scene, inner, titled_prose);
+    else if (view_panel_height(draw, scene, inner.w, view_lesson_card_actions) + least <= inner.h)
+        draw_scrolled(draw, scene, inner, words_before_titled_prose);
+    else
+        view_panel_flow_in(draw, scene, inner, whole_page);
+}
+
 /* Prose above, the card pinned to the bottom; what does not fit so is one column that scrolls. */
 static void draw_column(struct view_draw *draw, const struct view_scene *scene, struct view_box box)
 {
     struct view_box inner = view_panel_inner(scene, box);
     if (inner.w < 120 || inner.h < 120) {
-        view_panel_flow(draw, scene, box, whole_page);
+        draw_page(draw, scene, box);
         return;
     }
     view_cut_top(&inner, draw_head(draw, scene, inner));
@@ -194,7 +224,7 @@ static void draw_column(struct view_draw *draw, const struct view_scene *scene, 
     float card = card_height(draw, scene, wide.w);
     float prose = view_panel_height(draw, scene, inner.w, view_lesson_prose);
     if (prose + CARD_GAP + card > wide.h && card + CARD_GAP + LEAST_PROSE > wide.h) {
-        draw_scrolled(draw, scene, inner, all_words);
+        draw_scrolled(draw, scene, inner, words_before_prose);
         return;
     }
     draw_card(draw, scene, view_cut_bottom(&wide, card));
@@ -210,16 +240,24 @@ static void draw_sheet(struct view_draw *draw, const struct view_scene *scene, s
         view_panel_flow_in(draw, scene, inner, titled_prose);
         return;
     }
-    struct view_box left = view_cut_left(&inner, floorf((inner.w - 24) / 2));
-    view_cut_left(&inner, 24);
-    float card = card_height(draw, scene, inner.w);
-    if (card <= inner.h + 8) {
-        draw_card(draw, scene, view_box_make(inner.x, inner.y - 4, inner.w, fmaxf(card, inner.h + 8)));
+    struct view_box right = inner, left = view_cut_left(&right, floorf((inner.w - 24) / 2));
+    view_cut_left(&right, 24);
+    float card = card_height(draw, scene, right.w);
+    if (card <= right.h + 8) {
+        draw_card(draw, scene, view_box_make(right.x, right.y - 4, right.w, right.h + 8));
         view_panel_flow_in(draw, scene, left, titled_prose);
         return;
     }
-    view_panel_flow_in(draw, scene, left, titled_prose);
-    draw_scrolled(draw, scene, inner, view_lesson_card_words);
+    if (!is_open(scene->frame->lesson)) {
+        view_panel_flow_in(draw, scene, left, titled_prose);
+        draw_scrolled(draw, scene, right, view_lesson_card_words);
+        return;
+    }
+    /* The question goes left then, and how it is answered has the wider part. */
+    left = view_cut_left(&inner, floorf((inner.w - 24) * 0.36f));
+    view_cut_left(&inner, 24);
+    view_panel_flow_in(draw, scene, left, words_before_titled_prose);
+    view_panel_flow_in(draw, scene, view_box_inset(inner, 0, -4), view_lesson_card_actions);
 }
 
 void view_panel_lesson(struct view_draw *draw, const struct view_scene *scene, struct view_box box)
@@ -232,5 +270,5 @@ void view_panel_lesson(struct view_draw *draw, const struct view_scene *scene, s
     else if (scene->layout.class == VIEW_COMPACT && scene->layout.stage.w > 0)
         draw_sheet(draw, scene, box);
     else
-        view_panel_flow(draw, scene, box, whole_page);
+        draw_page(draw, scene, box);
 }

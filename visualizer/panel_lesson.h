@@ -19,7 +19,8 @@ void view_lesson_steps(struct view_draw *draw, const struct view_scene *scene, s
 
 /* Bodies of flows. */
 void view_lesson_prose(struct view_flow *flow);
-void view_lesson_card(struct view_flow *flow);         /* its words, then its buttons: */
+void view_lesson_card(
+    struct view_flow *flow); /* its words, then how one answers, and its buttons: */
 void view_lesson_card_words(struct view_flow *flow);
 void view_lesson_card_actions(struct view_flow *flow);
 

@@ -160,18 +160,26 @@ static void draw_notices(struct view_flow *flow)
         view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, flow->draw->theme->text2);
     const struct view_flow_button back = {"Back to the lesson's run", "Back to the lesson's run",
                                           VIEW_LESSON_RETURN, 0, VIEW_BUTTON_REST};
-    char text[VIEW_LESSON_TEXT + 64];
-    if (view->trouble[0]) {
-        snprintf(text, sizeof text, "Not all can be told of this run: %s", view->trouble);
-        view_flow_text(flow, small, text);
-        view_flow_gap(flow, 8);
-    }
-    if (!view->changed || view->phase == VIEW_LESSON_BREAK)
+    bool changed = view->changed && view->phase != VIEW_LESSON_BREAK;
+    char text[VIEW_LESSON_TEXT + sizeof view->changes + 64];
+    if (!view->trouble[0] && !changed)
         return;
-    view_flow_text(flow, small, view->changes);
-    view_flow_gap(flow, 6);
-    view_flow_buttons(flow, &back, 1);
-    view_flow_gap(flow, 2);
+    const char *trouble = view->trouble;
+    bool asked = strncmp(trouble, "the ", 4) == 0; /* it says itself what cannot be */
+    snprintf(text, sizeof text, "%s%s%s%s%s", changed ? view->changes : "",
+             changed && trouble[0] ? " " : "",
+             asked        ? "The "
+             : trouble[0] ? "Not all can be told of this run: "
+                          : "",
+             asked ? trouble + 4 : trouble,
+             trouble[0] && trouble[strlen(trouble) - 1] != '.' ? "." : "");
+    view_flow_rule(flow);
+    view_flow_text(flow, small, text);
+    view_flow_gap(flow, 8);
+    if (changed) {
+        view_flow_buttons(flow, &back, 1);
+        view_flow_gap(flow, 10);
+    }
 }
 
 /* In windows with room for one panel, the one that the step is about is a click away. */
@@ -196,8 +204,8 @@ void view_lesson_prose(struct view_flow *flow)
     const struct lesson *lesson = view->lesson;
     if (view->step < lesson->n_steps) {
         draw_blocks(flow, &lesson->step[view->step]);
-        offer_panel(flow, &lesson->step[view->step]);
         draw_notices(flow);
+        offer_panel(flow, &lesson->step[view->step]);
         return;
     }
     view_flow_text(flow, view_type_make(VIEW_BOLD, VIEW_SIZE_LABEL, flow->draw->theme->text2),

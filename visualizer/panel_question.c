@@ -69,8 +69,8 @@ static void card_title(struct view_flow *flow, const char *title, const char *ke
     struct view_type bold = small;
     struct view_box row;
     bold.style = VIEW_BOLD;
-    if (flow->scene->layout.class == VIEW_COMPACT && flow->scene->layout.stage.w > 0)
-        return; /* in a sheet there is no room for what is plain to see */
+    if (!flow->scene->layout.beside)
+        return; /* in a sheet or a page there is no room for what is plain to see */
     if (view_flow_row(flow, 18, &row)) {
         view_text_in(flow->draw, row, VIEW_LEFT, bold, "%s", title);
         view_cut_left(&row, view_text_width(flow->draw, bold, title) + 12);
@@ -119,12 +119,6 @@ static void draw_open(struct view_flow *flow)
     card_title(flow, recall_title(view), view->present ? "R reveals" : "key P");
     view_flow_text(flow, bold_type(flow), view->ask);
     view_flow_gap(flow, 8);
-    view_flow_answer(flow);
-    if (view->refused[0]) {
-        view_flow_text(flow, view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, flow->draw->theme->bad),
-                       view->refused);
-        view_flow_gap(flow, 8);
-    }
     draw_hint(flow);
 }
 
@@ -135,6 +129,12 @@ static void open_actions(struct view_flow *flow)
     struct view_flow_button buttons[3];
     char hint[32];
     int n = 0;
+    view_flow_answer(flow);
+    if (view->refused[0]) {
+        view_flow_text(flow, view_type_make(VIEW_SANS, VIEW_SIZE_CONTROL, flow->draw->theme->bad),
+                       view->refused);
+        view_flow_gap(flow, 8);
+    }
     buttons[n++] = (struct view_flow_button){
         "Check", "Check the answer", VIEW_LESSON_CHECK, 0,
         has_answer(view) ? VIEW_BUTTON_PRIMARY : VIEW_BUTTON_PRIMARY | VIEW_BUTTON_OFF};

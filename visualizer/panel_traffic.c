@@ -239,11 +239,13 @@ static void totals(struct view_flow *flow, const struct view_tally *tally)
     total(flow, "All", true, view_moved_all(flow, now, problem, true, true),
           view_moved_all(flow, end, problem, true, true));
     view_flow_rule(flow);
-    view_count_text(moment->state.counters.sram_peak_bytes, peak);
+    struct view_measure unit = view_measure_of(moment->run, flow->scene->frame->bytes);
+    view_count_text(view_in_units(unit, moment->state.counters.sram_peak_bytes), peak);
     if (capacity > 0)
-        snprintf(text, sizeof text, "%s of %s bytes", peak, view_count_text(capacity, all));
+        snprintf(text, sizeof text, "%s of %s %s", peak,
+                 view_count_text(view_in_units(unit, capacity), all), unit.name);
     else
-        snprintf(text, sizeof text, "%s bytes", peak);
+        snprintf(text, sizeof text, "%s %s", peak, unit.name);
     view_flow_pair(flow, "SRAM, at its peak", view_bars_number(flow), text, NULL);
     view_flow_rule(flow);
     total(flow, "FLOPs, matmul", false, now->flops.matmul, end->flops.matmul);

@@ -214,25 +214,9 @@ const char *view_value_text(double value, char text[VIEW_NUMBER_TEXT])
     return text;
 }
 
-/* Digits in groups of three, narrow spaces between them. */
 const char *view_count_exact(uint64_t count, char text[VIEW_COUNT_TEXT])
 {
-    static const char space[] = "\u202f";
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, count);
-    size_t at = 0;
-    for (int i = 0; i < n; i++) {
-        /* 20 digits with a narrow space in each gap would pass the text's size: ASCII from 10^15
-         * on. */
-        if (i > 0 && (n - i) % 3 == 0) {
-            const char *gap = n > 15 ? " " : space;
-            memcpy(text + at, gap, strlen(gap));
-            at += strlen(gap);
-        }
-        text[at++] = digits[i];
-    }
-    text[at] = '\0';
-    return text;
+    return sim_digits_text(count, text);
 }
 
 const char *view_count_text(uint64_t count, char text[VIEW_COUNT_TEXT])
@@ -252,6 +236,13 @@ const char *view_count_text(uint64_t count, char text[VIEW_COUNT_TEXT])
              units[unit].name);
     tidy_number(raw, text, VIEW_COUNT_TEXT);
     return text;
+}
+
+struct view_measure view_measure_of(const struct view_run *run, bool bytes)
+{
+    if (bytes)
+        return (struct view_measure){1, "bytes"};
+    return (struct view_measure){fa_dtype_bytes(view_run_header(run)->problem.dtype), "elements"};
 }
 
 const char *view_bytes_text(uint64_t bytes, char text[VIEW_COUNT_TEXT])
@@ -332,7 +323,8 @@ struct view_color view_button(struct view_draw *draw, const struct view_frame *f
                      view_type_make(states & VIEW_BUTTON_PRIMARY ? VIEW_BOLD : VIEW_SANS,
                                     VIEW_SIZE_CONTROL, ink),
                      "%s", text);
-    view_focus_ring(draw, frame, box);
+    /* The rows of a menu touch each other: there the ring lies inside. */
+    view_focus_ring(draw, frame, draw->layer == VIEW_POPUP ? view_box_inset(box, 5, 5) : box);
     view_hit(draw, box, action, value, off, label);
     return ink;
 }

@@ -5,6 +5,7 @@
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
 
+#include "simulator/digits.h"
 #include "visualizer/frame.h"
 
 #ifdef __cplusplus
@@ -50,12 +51,24 @@ enum { VIEW_NUMBER_TEXT = 16 };
 const char *view_number_short(double value, char text[VIEW_NUMBER_TEXT]);
 
 /* Up to 9 999 999 with thin groups of three ("9 999 999"), above "34.1 million", "1.20 billion". */
-enum { VIEW_COUNT_TEXT = 32 };
+enum { VIEW_COUNT_TEXT = SIM_DIGITS_TEXT };
 const char *view_count_text(uint64_t count, char text[VIEW_COUNT_TEXT]);
 const char *view_count_exact(uint64_t count, char text[VIEW_COUNT_TEXT]);
 
 /* "352", "56.5 KiB": of a capacity, with its unit in the text. */
 const char *view_bytes_text(uint64_t bytes, char text[VIEW_COUNT_TEXT]);
+
+/* What counts of a run are in: bytes, or elements of its number format, parts of which count as
+ * whole ones. */
+struct view_measure {
+    uint64_t size;
+    const char *name; /* "bytes", "elements" */
+};
+struct view_measure view_measure_of(const struct view_run *run, bool bytes);
+static inline uint64_t view_in_units(struct view_measure unit, uint64_t bytes)
+{
+    return bytes / unit.size + (bytes % unit.size > 0);
+}
 
 /* A measured value: four significant digits, "−∞" and "∞" as such, a real minus. */
 const char *view_value_text(double value, char text[VIEW_NUMBER_TEXT]);

@@ -166,7 +166,7 @@ void view_player_hint(struct view_state *state)
         return;
     view_player_fill(player, view->question->hint[view->hints++],
                      view_player_question_words(player), view->hint, sizeof view->hint);
-    state->frame.scroll = 1e6f; /* it stands last */
+    state->frame.scroll = 0; /* it stands with the question, above the prose */
     state->dirty = true;
 }
 

@@ -121,7 +121,7 @@ static void tell_consequence(struct view_state *state)
     struct view_lesson *view = &player->view;
     view->phase = VIEW_LESSON_BREAK;
     view->trouble[0] = '\0';
-    state->frame.scroll = 1e6f; /* it stands last */
+    state->frame.scroll = 0; /* it stands with what was to be tried, above the prose */
     view_player_stand(state, "start");
     view_player_fill(player, view->lesson->step[view->step].breaks->consequence, player->words,
                      view->consequence, sizeof view->consequence);

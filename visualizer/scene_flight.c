@@ -347,7 +347,7 @@ static void skip(const struct flight *f)
     view_line(f->draw, at.x - arm, at.y + arm, at.x + arm, at.y - arm, 2, theme->text);
 
     uint64_t n = skips_in_a_row(f);
-    snprintf(text, sizeof text, "%" PRIu64 " tile%s, 0 B", n, n == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%s tile%s, 0 B", SIM_GROUPED(n), n == 1 ? "" : "s");
     float w = view_text_width(f->draw, type, text) + 12;
     struct view_box plate = {fminf(box.x + box.w + 4, area.x + area.w - w),
                              fminf(box.y + box.h + 4, area.y + area.h - 20), w, 20};

@@ -21,10 +21,10 @@ static const char *facts(const struct view_draw *draw, const struct view_matrix 
     view_sizes_text(m->rows, m->columns, sizes);
     for (int less = n > 1 ? 0 : m->stretched ? 1 : 2; less < 4; less++) {
         if (less == 0 && view_matrix_tile_columns(m) > 1)
-            snprintf(text, FACTS_TEXT, "%s; a square is %" PRId64 " × %" PRId64 " tiles", sizes, n,
-                     n);
+            snprintf(text, FACTS_TEXT, "%s; a square is %s × %s tiles", sizes, SIM_GROUPED(n),
+                     SIM_GROUPED(n));
         else if (less == 0)
-            snprintf(text, FACTS_TEXT, "%s%s; a square is %" PRId64 " tiles", sizes, side, n);
+            snprintf(text, FACTS_TEXT, "%s%s; a square is %s tiles", sizes, side, SIM_GROUPED(n));
         else
             snprintf(text, FACTS_TEXT, "%s%s%s", sizes, less < 3 ? side : "",
                      less == 1 && m->stretched ? ", not to scale" : "");

@@ -242,8 +242,8 @@ void view_scene_lanes(struct view_draw *draw, const struct view_scene *scene, in
     }
     count(scene, moment, column.total);
     if (heads > 1 && one_head(scene, moment))
-        snprintf(column.heads, sizeof column.heads, "head %" PRId64 " of %" PRId64,
-                 moment->head + 1, heads);
+        snprintf(column.heads, sizeof column.heads, "head %s of %s", SIM_GROUPED(moment->head + 1),
+                 SIM_GROUPED(heads));
     else if (heads > 1)
         snprintf(column.heads, sizeof column.heads, "all heads");
     for (int lane = 0; lane < 2; lane++) {

@@ -110,9 +110,10 @@ static void what_runs(const struct view_scene *scene, char line[160])
     const struct fa_problem *p = &view_run_header(scene->moment[1].run)->problem;
     struct fa_tiles tiles = view_run_tiles(scene->moment[1].run);
     snprintf(line, 160,
-             "Attention of %" PRId64 " queries and %" PRId64 " keys of %" PRId64
-             " numbers, in tiles of %" PRId64 " × %" PRId64 ".",
-             p->nq, p->nk, p->d, tiles.br, tiles.bc);
+             "Attention of %s queries and %s keys of %s"
+             " numbers, in tiles of %s × %s.",
+             SIM_GROUPED(p->nq), SIM_GROUPED(p->nk), SIM_GROUPED(p->d), SIM_GROUPED(tiles.br),
+             SIM_GROUPED(tiles.bc));
 }
 
 /* Sizes of type by the room, so that both programs have at least their bars. */

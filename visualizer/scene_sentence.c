@@ -22,7 +22,8 @@ static const char *traffic_text(const struct view_frame *frame,
 }
 
 /* What the picture at this moment is about: the event in flight, else the one that landed last. */
-static void sentence_of(const struct view_moment *moment, struct view_sentence *sentence)
+static void sentence_of(const struct view_moment *moment, bool bytes,
+                        struct view_sentence *sentence)
 {
     uint64_t landed = moment->at.landed;
     if (landed == 0 && !(moment->at.flight > 0)) {
@@ -36,7 +37,8 @@ static void sentence_of(const struct view_moment *moment, struct view_sentence *
         return;
     }
     bool whole = landed >= view_run_length(moment->run);
-    view_sentence(moment->run, moment->at.flight > 0 || whole ? landed : landed - 1, sentence);
+    view_sentence(moment->run, moment->at.flight > 0 || whole ? landed : landed - 1, bytes,
+                  sentence);
 }
 
 /* The longest beginning of the text that ends with a clause and fits the width; NULL if none does.
@@ -132,7 +134,7 @@ static void draw_line(struct view_draw *draw, const struct view_scene *scene, in
     struct view_sentence sentence;
     char traffic[VIEW_COUNT_TEXT + 16];
 
-    sentence_of(&scene->moment[which], &sentence);
+    sentence_of(&scene->moment[which], scene->frame->bytes, &sentence);
     traffic_text(frame, &sentence, traffic);
     struct view_box icon = view_cut_left(&box, mini ? 16 : 20);
     draw_icon(draw, view_box_inset(icon, mini ? 2 : name ? 2 : 0, 0), &sentence);

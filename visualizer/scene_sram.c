@@ -22,10 +22,28 @@ uint64_t view_sram_needed(const struct view_run *run, const struct sim_event *ev
 
 /* ---- the title ------------------------------------------------------------------------------- */
 
-/* "352 of 512 bytes", "5.3 of 10 KiB": both in the unit of the second. */
-static void share_text(uint64_t used, uint64_t all, char *text, size_t size)
+/* "352 bytes", "5.3 KiB", "88 elements". */
+static const char *room_text(struct view_measure unit, uint64_t bytes, char *text, size_t size)
 {
-    char a[VIEW_COUNT_TEXT], b[VIEW_COUNT_TEXT];
+    char count[VIEW_COUNT_TEXT];
+    if (unit.size == 1)
+        snprintf(text, size, "%s", view_bytes_text(bytes, count));
+    else
+        snprintf(text, size, "%s %s", view_count_text(view_in_units(unit, bytes), count),
+                 unit.name);
+    return text;
+}
+
+/* "352 of 512 bytes", "5.3 of 10 KiB", "88 of 128 elements": both in the unit of the second. */
+static void share_text(struct view_measure unit, uint64_t used, uint64_t all, char *text,
+                       size_t size)
+{
+    char a[2 * VIEW_COUNT_TEXT], b[2 * VIEW_COUNT_TEXT];
+    if (unit.size > 1) {
+        snprintf(text, size, "%s of %s", view_count_text(view_in_units(unit, used), a),
+                 room_text(unit, all, b, sizeof b));
+        return;
+    }
     view_bytes_text(used, a);
     view_bytes_text(all, b);
     char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
@@ -37,12 +55,12 @@ static void share_text(uint64_t used, uint64_t all, char *text, size_t size)
 }
 
 static void paint_title(struct view_draw *draw, const struct view_moment *moment,
-                        struct view_box line)
+                        struct view_measure unit, struct view_box line)
 {
     const struct view_theme *theme = draw->theme;
     struct view_type plain = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, theme->text2);
     uint64_t capacity = view_run_header(moment->run)->sram_bytes, used = moment->state.sram_bytes;
-    char text[3 * VIEW_COUNT_TEXT], bytes[VIEW_COUNT_TEXT];
+    char text[5 * VIEW_COUNT_TEXT], bytes[2 * VIEW_COUNT_TEXT];
 
     line.h = 28;
     float w = view_text(draw, line.x, line.y + 4, VIEW_LEFT,
@@ -51,9 +69,10 @@ static void paint_title(struct view_draw *draw, const struct view_moment *moment
     if (moment->last && moment->last->kind == SIM_REFUSE && capacity > 0) {
         uint64_t all = used + view_sram_needed(moment->run, moment->last);
         struct view_type bad = view_type_make(VIEW_BOLD, VIEW_SIZE_LABEL, theme->bad);
-        share_text(all, capacity, text, sizeof text);
-        if (view_text_in(draw, line, VIEW_LEFT, bad, "%s: %s too many", text,
-                         view_bytes_text(all > capacity ? all - capacity : 0, bytes)) ||
+        share_text(unit, all, capacity, text, sizeof text);
+        if (view_text_in(
+                draw, line, VIEW_LEFT, bad, "%s: %s too many", text,
+                room_text(unit, all > capacity ? all - capacity : 0, bytes, sizeof bytes)) ||
             view_text_in(draw, line, VIEW_LEFT, bad, "%s", text))
             return;
         view_text_in(draw, line, VIEW_LEFT, bad, "refused");
@@ -61,11 +80,11 @@ static void paint_title(struct view_draw *draw, const struct view_moment *moment
     }
     if (capacity == 0) {
         if (!view_text_in(draw, line, VIEW_LEFT, plain, "%s in use, no limit",
-                          view_bytes_text(used, bytes)))
+                          room_text(unit, used, bytes, sizeof bytes)))
             view_text_in(draw, line, VIEW_LEFT, plain, "%s", bytes);
         return;
     }
-    share_text(used, capacity, text, sizeof text);
+    share_text(unit, used, capacity, text, sizeof text);
     if (!view_text_in(draw, line, VIEW_LEFT, plain, "%s in use", text))
         view_text_in(draw, line, VIEW_LEFT, plain, "%s", text);
 }
@@ -162,7 +181,8 @@ void view_scene_sram(struct view_draw *draw, const struct view_scene *scene, int
     view_sram_places(scene, which, &places);
     view_plate(draw, box, draw->theme->panel, draw->theme->edge);
     if (places.title.h > 0)
-        paint_title(draw, &scene->moment[which], places.title);
+        paint_title(draw, &scene->moment[which],
+                    view_measure_of(scene->moment[which].run, scene->frame->bytes), places.title);
     if (places.bench.h > 0)
         view_sram_bench(draw, scene, which);
     if (places.bar.h > 0)

@@ -42,19 +42,21 @@ static uint64_t bytes_of(const struct view_words *words, const struct sim_event 
            fa_on_chip_bytes(&words->header->problem, (enum fa_tensor_id)event->tensor);
 }
 
-/* "352 of 512 bytes in use": what lies on chip behind the event; unit "" where it was said already.
- */
-static void say_in_use(struct view_words *words, const char *unit)
+/* "352 of 512 bytes in use": what lies on chip behind the event; the unit not `named` where it was
+ * said already. */
+static void say_in_use(struct view_words *words, bool named)
 {
     struct sim_state state;
     char used[VIEW_COUNT_TEXT], all[VIEW_COUNT_TEXT];
     view_run_state(words->run, words->index + 1, &state);
-    view_count_text(state.sram_bytes, used);
+    view_count_text(view_in_units(words->unit, state.sram_bytes), used);
     if (words->header->sram_bytes)
-        view_words_say(words, "%s of %s%s in use.", used,
-                       view_count_text(words->header->sram_bytes, all), unit);
+        view_words_say(words, "%s of %s%s%s in use.", used,
+                       view_count_text(view_in_units(words->unit, words->header->sram_bytes), all),
+                       named ? " " : "", named ? words->unit.name : "");
     else
-        view_words_say(words, "%s%s in use.", used, unit);
+        view_words_say(words, "%s%s%s in use.", used, named ? " " : "",
+                       named ? words->unit.name : "");
 }
 
 /* Allocs or frees in a row, from the first up to this one. */
@@ -73,15 +75,17 @@ static void say_room(struct view_words *words)
                  view_words_letter((enum fa_tensor_id)event->tensor));
     }
     if (characters(list) > 56)
-        snprintf(list, sizeof list, "%" PRIu64 " tiles", words->index + 1 - first);
+        snprintf(list, sizeof list, "%s tiles", SIM_GROUPED(words->index + 1 - first));
     if (alloc) {
-        view_words_say(words, "Reserve %s bytes for %s: ", view_count_text(bytes, count), list);
-        say_in_use(words, "");
+        view_words_say(words, "Reserve %s %s for %s: ",
+                       view_count_text(view_in_units(words->unit, bytes), count), words->unit.name,
+                       list);
+        say_in_use(words, false);
     } else if (first == words->index) {
         view_words_say(words, "Free %s: its numbers are gone.", list);
     } else {
         view_words_say(words, "Free %s: their numbers are gone; ", list);
-        say_in_use(words, " bytes");
+        say_in_use(words, true);
     }
 }
 
@@ -169,13 +173,15 @@ static void say_refusal(struct view_words *words)
     uint64_t capacity = words->header->sram_bytes;
 
     view_run_state(words->run, words->index, &state);
-    uint64_t spare = capacity > state.sram_bytes ? capacity - state.sram_bytes : 0;
-    view_words_say(words, "Refused: %s needs %s bytes, %s %s free. ",
-                   view_words_letter((enum fa_tensor_id)words->event->tensor),
-                   view_count_text(bytes_of(words, words->event), needs),
-                   view_count_text(spare, left), spare == 1 ? "is" : "are");
+    uint64_t spare = (capacity > state.sram_bytes ? capacity - state.sram_bytes : 0) /
+                     words->unit.size; /* a part of an element is no room for one */
+    view_words_say(
+        words, "Refused: %s needs %s %s, %s %s free. ",
+        view_words_letter((enum fa_tensor_id)words->event->tensor),
+        view_count_text(view_in_units(words->unit, bytes_of(words, words->event)), needs),
+        words->unit.name, view_count_text(spare, left), spare == 1 ? "is" : "are");
     if (side > 0)
-        view_words_say(words, "Tiles of %" PRId64 " × %" PRId64 " would fit.", side, side);
+        view_words_say(words, "Tiles of %s × %s would fit.", SIM_GROUPED(side), SIM_GROUPED(side));
     else
         view_words_say(words, "No tile would fit: it takes more SRAM or a smaller d.");
 }
@@ -186,18 +192,22 @@ static void say_end(struct view_words *words)
     const struct fa_problem *problem = &words->header->problem;
     struct sim_state end;
     char read[VIEW_COUNT_TEXT], written[VIEW_COUNT_TEXT], tiles[VIEW_COUNT_TEXT];
+    bool whole = words->unit.size == 1;
 
     view_run_state(words->run, view_run_length(words->run), &end);
-    view_words_say(words, "Done: %s bytes read and %s written",
-                   view_count_text(sim_counters_read_all(&end.counters, problem).bytes, read),
-                   view_count_text(sim_counters_write_all(&end.counters, problem).bytes, written));
+    struct sim_volume in = sim_counters_read_all(&end.counters, problem);
+    struct sim_volume out = sim_counters_write_all(&end.counters, problem);
+    view_words_say(words, "Done: %s %s read and %s written",
+                   view_count_text(whole ? in.bytes : in.elements, read), words->unit.name,
+                   view_count_text(whole ? out.bytes : out.elements, written));
     view_words_say(words, " for %s score tile%s",
                    view_count_text(end.counters.tiles_visited, tiles),
                    end.counters.tiles_visited == 1 ? "" : "s");
     if (end.counters.tiles_skipped)
         view_words_say(words, ", %s skipped", view_count_text(end.counters.tiles_skipped, tiles));
-    view_words_say(words, "; never more than %s bytes on chip",
-                   view_count_text(end.counters.sram_peak_bytes, tiles));
+    view_words_say(words, "; never more than %s %s on chip",
+                   view_count_text(view_in_units(words->unit, end.counters.sram_peak_bytes), tiles),
+                   words->unit.name);
     view_words_say(words, ".");
 }
 
@@ -220,10 +230,14 @@ static bool say_failure(struct view_words *words)
     return false;
 }
 
-void view_sentence(struct view_run *run, uint64_t index, struct view_sentence *sentence)
+void view_sentence(struct view_run *run, uint64_t index, bool bytes, struct view_sentence *sentence)
 {
     uint64_t length = view_run_length(run);
-    struct view_words words = {run, view_run_header(run), NULL, index, sentence->text};
+    struct view_words words = {.run = run,
+                               .header = view_run_header(run),
+                               .index = index,
+                               .unit = view_measure_of(run, bytes),
+                               .text = sentence->text};
 
     memset(sentence, 0, sizeof *sentence);
     if (index >= length && length > 0 && view_run_refused(run))

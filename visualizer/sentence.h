@@ -23,9 +23,10 @@ struct view_sentence {
 };
 
 /* Of event `index` of the run; at index = the run's length, what the run did in all. A run of
- * skips, of allocs and of frees is told as one, by its last event. kind is SIM_EVENT_KINDS at the
- * end of a run that the machine did not refuse. */
-void view_sentence(struct view_run *run, uint64_t index, struct view_sentence *sentence);
+ * skips, of allocs and of frees is told as one, by its last event. Amounts are in bytes, or in
+ * elements. kind is SIM_EVENT_KINDS at the end of a run that the machine did not refuse. */
+void view_sentence(struct view_run *run, uint64_t index, bool bytes,
+                   struct view_sentence *sentence);
 
 /* A tensor's tile by name: "K[2]", "S[1,2]", "O[3]"; rows of `standard` "S rows 8 to 15". */
 enum { VIEW_TILE_NAME = 64 };

@@ -48,12 +48,12 @@ static void say_one_row(struct view_words *words, const struct view_rescale *res
     char difference[80], high[32], low[32], factor[32];
     view_words_value(rescale->new_max, high);
     if (isinf(rescale->old_max)) {
-        view_words_say(words, "Row %" PRId64 " sees its first key: maximum %s.", rescale->first_row,
-                       high);
+        view_words_say(words, "Row %s sees its first key: maximum %s.",
+                       SIM_GROUPED(rescale->first_row), high);
         return;
     }
     say_difference(difference, rescale->old_max, rescale->new_max);
-    view_words_say(words, "Row %" PRId64 ": new maximum %s, was %s. ", rescale->first_row, high,
+    view_words_say(words, "Row %s: new maximum %s, was %s. ", SIM_GROUPED(rescale->first_row), high,
                    view_words_value(rescale->old_max, low));
     view_words_say(words, "Its ℓ and O shrink by exp(%s) = %s.", difference,
                    view_words_value(rescale->factor, factor));
@@ -90,9 +90,9 @@ static void say_absorb(struct view_words *words, const struct view_names *n)
         say_weights(words, n);
     } else {
         view_words_say(words,
-                       "%" PRId64 " of %" PRId64 " rows found a larger maximum; their ℓ and O "
+                       "%s of %s rows found a larger maximum; their ℓ and O "
                        "shrink, the most by %s.",
-                       rescale->rose, rescale->rows,
+                       SIM_GROUPED(rescale->rose), SIM_GROUPED(rescale->rows),
                        view_words_value(rescale->least_factor, factor));
         say_weights(words, n);
     }
@@ -140,9 +140,9 @@ static void say_score(struct view_words *words, const struct view_names *n)
                    view_words_value(words->header->problem.scale, scale));
     if (rise && rise->rose == 1 && isfinite(rise->old_max)) {
         view_words_say(words,
-                       ". Row %" PRId64 " meets %s, above its old maximum %s: its ℓ and O must "
+                       ". Row %s meets %s, above its old maximum %s: its ℓ and O must "
                        "shrink next.",
-                       rise->first_row, view_words_value(rise->new_max, high),
+                       SIM_GROUPED(rise->first_row), view_words_value(rise->new_max, high),
                        view_words_value(rise->old_max, low));
     } else {
         view_words_say(words, ": no traffic.");

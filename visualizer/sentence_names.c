@@ -7,6 +7,7 @@
 #include "simulator/trace_ops.h"
 #include "visualizer/sentence_parts.h"
 #include "visualizer/theme.h"
+#include "simulator/digits.h"
 
 const char *view_words_letter(enum fa_tensor_id id)
 {
@@ -66,12 +67,13 @@ static void name_rows(char text[VIEW_TILE_NAME], const char *letter, int64_t row
 {
     char keys[40] = "";
     if (!whole)
-        snprintf(keys, sizeof keys, ", keys %" PRId64 " to %" PRId64, column, column + columns - 1);
+        snprintf(keys, sizeof keys, ", keys %s to %s", SIM_GROUPED(column),
+                 SIM_GROUPED(column + columns - 1));
     if (rows == 1)
-        snprintf(text, VIEW_TILE_NAME, "%s row %" PRId64 "%s", letter, row, keys);
+        snprintf(text, VIEW_TILE_NAME, "%s row %s%s", letter, SIM_GROUPED(row), keys);
     else
-        snprintf(text, VIEW_TILE_NAME, "%s rows %" PRId64 " to %" PRId64 "%s", letter, row,
-                 row + rows - 1, keys);
+        snprintf(text, VIEW_TILE_NAME, "%s rows %s to %s%s", letter, SIM_GROUPED(row),
+                 SIM_GROUPED(row + rows - 1), keys);
 }
 
 static void name_at(char text[VIEW_TILE_NAME], enum fa_tensor_id id, int64_t i, int64_t j)
@@ -139,10 +141,10 @@ static void name_moved(const struct view_run *run, const struct sim_event *event
     name_at(text, id, i, sim_is_score_tile(id) ? column / header->tiles.bc : i);
     size_t used = strlen(text);
     if (!sim_is_score_tile(id) && columns == 1 && all_columns > 1)
-        snprintf(text + used, VIEW_TILE_NAME - used, " column %" PRId64, column);
+        snprintf(text + used, VIEW_TILE_NAME - used, " column %s", SIM_GROUPED(column));
     else if (!sim_is_score_tile(id) && columns < all_columns)
-        snprintf(text + used, VIEW_TILE_NAME - used, " columns %" PRId64 " to %" PRId64, column,
-                 column + columns - 1);
+        snprintf(text + used, VIEW_TILE_NAME - used, " columns %s to %s", SIM_GROUPED(column),
+                 SIM_GROUPED(column + columns - 1));
 }
 
 const char *view_tile_name(const struct view_run *run, const struct sim_event *event,

@@ -3,6 +3,7 @@
 #ifndef VIEW_SENTENCE_PARTS_H
 #define VIEW_SENTENCE_PARTS_H
 
+#include "visualizer/parts.h"
 #include "visualizer/sentence.h"
 
 #ifdef __cplusplus
@@ -14,6 +15,7 @@ struct view_words {
     const struct sim_trace_header *header;
     const struct sim_event *event;
     uint64_t index;
+    struct view_measure unit;
     char *text; /* VIEW_SENTENCE_TEXT */
 };
 

@@ -9,6 +9,7 @@ struct bar {
     struct view_draw *draw;
     struct view_box box;
     double all;
+    struct view_measure unit; /* of what is written in it */
 };
 
 static struct view_box block(const struct bar *bar, double first, double bytes)
@@ -104,7 +105,10 @@ static void paint_free(const struct bar *bar, const struct view_moment *moment, 
         at = next;
     }
     char bytes[VIEW_COUNT_TEXT];
-    view_bytes_text((uint64_t)best, bytes);
+    if (bar->unit.size > 1)
+        view_count_text((uint64_t)best / bar->unit.size, bytes);
+    else
+        view_bytes_text((uint64_t)best, bytes);
     char *unit = strstr(bytes, " bytes");
     if (unit)
         *unit = '\0';
@@ -122,7 +126,7 @@ void view_sram_bar(struct view_draw *draw, const struct view_scene *scene, int w
     const struct sim_resident *chip = moment->state.on_chip;
     double capacity = (double)view_sram_capacity(moment), share = 0;
     const struct sim_event *no = refused(moment, &share);
-    struct bar bar = {draw, box, capacity};
+    struct bar bar = {draw, box, capacity, view_measure_of(moment->run, scene->frame->bytes)};
 
     if (no) /* the end of the chip moves left to show what would hang over */
         bar.all =

@@ -362,9 +362,8 @@ static void paint_hint(const struct bench_painter *p)
         snprintf(each, sizeof each, "one number a pixel");
     else
         snprintf(each, sizeof each, "a pixel shows one of several");
-    snprintf(text, sizeof text,
-             "S is %" PRId64 " × %" PRId64 " numbers, %s. Point at one to read it.", s->rows,
-             s->columns, each);
+    snprintf(text, sizeof text, "S is %s × %s numbers, %s. Point at one to read it.",
+             SIM_GROUPED(s->rows), SIM_GROUPED(s->columns), each);
     view_text_wrapped(p->draw, room, type, 0, text, NULL);
 }
 

@@ -173,16 +173,16 @@ static float draw_matrix(struct view_draw *draw, const struct view_moment *momen
     bool whole = part.rows == bits->problem.nq && part.columns == bits->problem.nk;
     char text[128], brief[64];
     if (whole) {
-        snprintf(text, sizeof text, "all %" PRId64 " × %" PRId64 " bits", part.rows, part.columns);
+        snprintf(text, sizeof text, "all %s × %s bits", SIM_GROUPED(part.rows),
+                 SIM_GROUPED(part.columns));
         snprintf(brief, sizeof brief, "all bits");
     } else {
-        snprintf(text, sizeof text,
-                 "queries %" PRId64 " to %" PRId64 ", keys %" PRId64 " to %" PRId64 " of %" PRId64
-                 " × %" PRId64,
-                 part.row, part.row + part.rows - 1, part.column, part.column + part.columns - 1,
-                 bits->problem.nq, bits->problem.nk);
-        snprintf(brief, sizeof brief, "%" PRId64 " × %" PRId64 " of the bits", part.rows,
-                 part.columns);
+        snprintf(text, sizeof text, "queries %s to %s, keys %s to %s of %s × %s",
+                 SIM_GROUPED(part.row), SIM_GROUPED(part.row + part.rows - 1),
+                 SIM_GROUPED(part.column), SIM_GROUPED(part.column + part.columns - 1),
+                 SIM_GROUPED(bits->problem.nq), SIM_GROUPED(bits->problem.nk));
+        snprintf(brief, sizeof brief, "%s × %s of the bits", SIM_GROUPED(part.rows),
+                 SIM_GROUPED(part.columns));
     }
     float width = view_text_width(draw, small_type(draw), text);
     if (!view_text_in(draw, words, VIEW_LEFT, small_type(draw), "%s", text)) {
@@ -252,11 +252,11 @@ static int64_t draw_tile(struct view_draw *draw, const struct view_moment *momen
     }
     const char *what =
         part.rows < tile->rows || part.columns < tile->columns ? " (its first 64)" : "";
-    if (!view_text_in(draw, words, VIEW_LEFT, small_type(draw),
-                      "tile (%" PRId64 ", %" PRId64 ")%s: %" PRId64 " of %" PRId64 " kept",
-                      moment->i, moment->j, what, kept, part.rows * part.columns))
-        view_text_in(draw, words, VIEW_LEFT, small_type(draw), "%" PRId64 " of %" PRId64 " kept",
-                     kept, part.rows * part.columns);
+    if (!view_text_in(draw, words, VIEW_LEFT, small_type(draw), "tile (%s, %s)%s: %s of %s kept",
+                      SIM_GROUPED(moment->i), SIM_GROUPED(moment->j), what, SIM_GROUPED(kept),
+                      SIM_GROUPED(part.rows * part.columns)))
+        view_text_in(draw, words, VIEW_LEFT, small_type(draw), "%s of %s kept", SIM_GROUPED(kept),
+                     SIM_GROUPED(part.rows * part.columns));
     return kept;
 }
 

@@ -71,6 +71,6 @@ const char *view_bits_compare(const struct view_bits *bits, char *text, size_t s
         }
     if (both == 0)
         return NULL;
-    snprintf(text, size, "%" PRId64 " of %" PRId64 " bits differ", other, both);
+    snprintf(text, size, "%s of %s bits differ", SIM_GROUPED(other), SIM_GROUPED(both));
     return text;
 }

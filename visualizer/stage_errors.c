@@ -257,9 +257,9 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
     struct scale scale = scale_of(moment->run, errors, rows * columns);
     bool backward = view_run_backward(moment->run);
     snprintf(note, sizeof note,
-             backward ? "dQ, dK and dV at the end, head 0: %" PRId64 " of %" PRId64
-                      : "O against the softmax so far, head 0: %" PRId64 " of %" PRId64 " tile%s",
-             found.done, found.all, found.all == 1 ? "" : "s");
+             backward ? "dQ, dK and dV at the end, head 0: %s of %s"
+                      : "O against the softmax so far, head 0: %s of %s tile%s",
+             SIM_GROUPED(found.done), SIM_GROUPED(found.all), found.all == 1 ? "" : "s");
     struct view_box box = view_stage_open(draw, plate, title, note,
                                           worst_text(&found, plate.w < 480, right, sizeof right));
     enum fa_dtype dtype = view_run_header(moment->run)->problem.dtype;

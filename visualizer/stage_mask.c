@@ -384,9 +384,10 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
     struct places at = place(scene, which);
     char note[128];
     snprintf(note, sizeof note,
-             "%" PRId64 " × %" PRId64 " tiles of %" PRId64 " × %" PRId64
+             "%s × %s tiles of %s × %s"
              " scores, queries down, keys across",
-             tiles.rows, tiles.columns, tiles.run.tiles.br, tiles.run.tiles.bc);
+             SIM_GROUPED(tiles.rows), SIM_GROUPED(tiles.columns), SIM_GROUPED(tiles.run.tiles.br),
+             SIM_GROUPED(tiles.run.tiles.bc));
     struct view_box box = view_stage_open(draw, plate, "Block mask", note, NULL);
     if (tiles.rows < 1 || tiles.columns < 1) {
         view_stage_says(

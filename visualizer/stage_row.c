@@ -97,10 +97,10 @@ static void read_scores(struct view_row_picture *p)
 static const char *title_of(const struct view_row_picture *p, bool compact, char *text, size_t size)
 {
     if (compact)
-        snprintf(text, size, "Row %" PRId64, p->index);
+        snprintf(text, size, "Row %s", SIM_GROUPED(p->index));
     else
-        snprintf(text, size, "Row %" PRId64 " of Q against keys 0 to %" PRId64, p->index,
-                 p->row.keys - 1);
+        snprintf(text, size, "Row %s of Q against keys 0 to %s", SIM_GROUPED(p->index),
+                 SIM_GROUPED(p->row.keys - 1));
     return text;
 }
 
@@ -148,8 +148,8 @@ static void draw_one(struct view_draw *draw, const struct view_scene *scene, int
     }
     read_steps(&p);
     read_scores(&p);
-    snprintf(note, sizeof note, "query tile %" PRId64 ", head %" PRId64,
-             p.index / view_run_tiles(moment->run).br, moment->head);
+    snprintf(note, sizeof note, "query tile %s, head %s",
+             SIM_GROUPED(p.index / view_run_tiles(moment->run).br), SIM_GROUPED(moment->head));
     maximum_of(&p, maximum, sizeof maximum);
     struct view_box box =
         view_stage_open(draw, plate, title_of(&p, plate.w < 520, title, sizeof title), note,

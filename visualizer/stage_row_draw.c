@@ -343,7 +343,7 @@ static void draw_charts(struct view_draw *draw, const struct view_row_picture *r
                         const struct bars *bars, struct view_box box, float gutter)
 {
     enum { LOW = 50 };
-    bool numbers = bars->each == 1 && bars->width >= 34 && box.h >= 190;
+    bool numbers = bars->each == 1 && bars->width >= 34 && box.h >= 116;
     float line = numbers ? 16 : 0, gap = box.h >= 150 ? 12 : 4;
     float charts = box.h - 2 * line - 16 - gap;
     bool both = charts >= LOW;

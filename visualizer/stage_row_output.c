@@ -89,20 +89,27 @@ static bool is_undivided(const struct view_row_picture *p)
            state->on_chip[FA_M].holds != FA_LSE;
 }
 
-/* The first cells of O, all divided by `by`; as many as have room. Returns how many. */
-static int64_t draw_cells(struct view_draw *draw, const struct view_row_picture *p,
-                          struct view_box box, double by)
+/* The first cells of O, all divided by `by`, as numbers where a third of them has room, and how many
+ * more there are; else as shades. */
+static void draw_cells(struct view_draw *draw, const struct view_row_picture *p,
+                       struct view_box box, double by)
 {
-    enum { NUMBER = 40, SHADE = 6 };
+    enum { NUMBER = 40, SHADE = 6, MORE = 32 };
+    struct view_type small = view_type_make(VIEW_SANS, VIEW_SIZE_LABEL, draw->theme->text2);
     int64_t dv = view_run_header(p->moment->run)->problem.dv, n = dv;
     double most = p->moment->most[FA_O];
     if (box.w < NUMBER || box.h < 16)
-        return 0;
+        return;
     float width = (float)NUMBER;
     if ((float)dv * NUMBER > box.w)
         width = fmaxf(floorf(box.w / (float)dv), SHADE);
-    if (width < 30 && width * (float)dv > box.w)
+    bool some = width < 30 && (float)dv * NUMBER <= 3 * box.w;
+    if (some) {
+        width = (float)NUMBER;
+        n = (int64_t)((box.w - MORE) / width);
+    } else if (width < 30 && width * (float)dv > box.w) {
         n = (int64_t)(box.w / width);
+    }
     for (int64_t c = 0; c < n; c++) {
         double value = 0;
         enum view_cell_state state = output_cell(p, c, &value);
@@ -110,7 +117,9 @@ static int64_t draw_cells(struct view_draw *draw, const struct view_row_picture 
             view_box_make(box.x + width * (float)c, box.y, width - (width >= 8 ? 1 : 0), box.h);
         view_cell_draw(draw, cell, FA_O, state, value / by, most);
     }
-    return n;
+    if (some)
+        view_text_in(draw, view_box_make(box.x + width * (float)n + 4, box.y, MORE - 4, box.h),
+                     VIEW_LEFT, small, "+%" PRId64, dv - n);
 }
 
 void view_row_draw_output(struct view_draw *draw, const struct view_row_picture *p,

@@ -213,9 +213,9 @@ static void draw_list(struct view_draw *draw, const struct view_frame *frame, co
         }
         struct view_box swatch = view_cut_left(&line, 22);
         view_tensor_bar(draw, view_box_make(swatch.x, swatch.y + 3, 14, 14), ids[n], NULL);
-        if (!view_text_in(draw, line, VIEW_LEFT, small, "%s  %" PRId64 " × %" PRId64 ", %s",
-                          view_tensor_look(draw->theme, ids[n]).letter, rows[n], columns[n],
-                          view_bytes_text(size, bytes)))
+        if (!view_text_in(draw, line, VIEW_LEFT, small, "%s  %s × %s, %s",
+                          view_tensor_look(draw->theme, ids[n]).letter, SIM_GROUPED(rows[n]),
+                          SIM_GROUPED(columns[n]), view_bytes_text(size, bytes)))
             view_text_in(draw, line, VIEW_LEFT, small, "%s  %s",
                          view_tensor_look(draw->theme, ids[n]).letter, bytes);
     }

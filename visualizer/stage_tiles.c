@@ -183,7 +183,7 @@ static void draw_ticks(struct view_draw *draw, const struct places *at)
     for (int64_t bc = 1; bc <= at->nk; bc *= 4) {
         char text[24];
         float x = x_of(at, bc);
-        snprintf(text, sizeof text, "%" PRId64, bc);
+        snprintf(text, sizeof text, "%s", SIM_GROUPED(bc));
         float wide = view_text_width(draw, type, text);
         view_line(draw, x, plane.y, x, plane.y + plane.h, 1, theme->hair);
         if (x - wide / 2 < free || x + wide / 2 > plane.x + plane.w + HANG + 4)
@@ -198,7 +198,7 @@ static void draw_ticks(struct view_draw *draw, const struct places *at)
         if (y - 8 < free)
             continue;
         view_text_in(draw, view_box_make(plane.x - GUTTER, y - 8, GUTTER - 8, 16), VIEW_RIGHT, type,
-                     "%" PRId64, br);
+                     "%s", SIM_GROUPED(br));
         free = y + 8;
     }
     if (at->named)
@@ -218,7 +218,7 @@ static void draw_tile(struct view_draw *draw, const struct view_tiles_look *tile
                       y_of(at, tiles->br) - at->plane.y);
     if (tile.w < 1 || tile.h < 1)
         return;
-    snprintf(text, sizeof text, "%" PRId64 " × %" PRId64, tiles->br, tiles->bc);
+    snprintf(text, sizeof text, "%s × %s", SIM_GROUPED(tiles->br), SIM_GROUPED(tiles->bc));
     if (view_tiles_fit(tiles)) {
         view_tensor_bar(draw, tile, FA_S, text);
         return;

@@ -89,22 +89,23 @@ static void draw_capacity(struct view_draw *draw, const struct view_tiles_look *
 }
 
 static void draw_need(struct view_draw *draw, const struct view_tiles_look *tiles,
-                      struct view_box *box)
+                      struct view_measure unit, struct view_box *box)
 {
     char text[160], need[VIEW_COUNT_TEXT], capacity[VIEW_COUNT_TEXT], over[VIEW_COUNT_TEXT];
-    view_count_exact(tiles->need, need);
-    view_count_exact(tiles->capacity, capacity);
+    view_count_exact(view_in_units(unit, tiles->need), need);
+    view_count_exact(view_in_units(unit, tiles->capacity), capacity);
     if (tiles->need == UINT64_MAX)
         snprintf(text, sizeof text, "What must be on chip: too much to count.");
     else if (tiles->lifted)
-        snprintf(text, sizeof text, "What must be on chip: %s bytes. The capacity is lifted.",
-                 need);
+        snprintf(text, sizeof text, "What must be on chip: %s %s. The capacity is lifted.", need,
+                 unit.name);
     else if (view_tiles_fit(tiles))
-        snprintf(text, sizeof text, "What must be on chip: %s of %s bytes. It fits.", need,
-                 capacity);
+        snprintf(text, sizeof text, "What must be on chip: %s of %s %s. It fits.", need, capacity,
+                 unit.name);
     else
-        snprintf(text, sizeof text, "What must be on chip: %s bytes, %s more than fit.", need,
-                 view_count_exact(tiles->need - tiles->capacity, over));
+        snprintf(text, sizeof text, "What must be on chip: %s %s, %s more than fit.", need,
+                 unit.name,
+                 view_count_exact(view_in_units(unit, tiles->need - tiles->capacity), over));
     struct view_type type = view_type_make(
         VIEW_SANS, VIEW_SIZE_LABEL, view_tiles_fit(tiles) ? draw->theme->text2 : draw->theme->bad);
     bool complete;
@@ -184,7 +185,8 @@ static void draw_row(struct view_draw *draw, const struct view_frame *frame, con
         view_count_text(row->moved, number);
     struct view_box line = view_cut_top(box, 18), bar = view_cut_top(box, 6);
     view_cut_top(box, 6);
-    snprintf(name, sizeof name, "%" PRId64 " × %" PRId64 ", %s", row->br, row->bc, row->name);
+    snprintf(name, sizeof name, "%s × %s, %s", SIM_GROUPED(row->br), SIM_GROUPED(row->bc),
+             row->name);
     if (view_text_in(draw, line, VIEW_RIGHT, strong, "%s", number))
         view_cut_right(&line, view_text_width(draw, strong, number) + 10);
     if (!view_text_in(draw, line, VIEW_LEFT, words, "%s", name))
@@ -207,10 +209,10 @@ void view_tiles_side(struct view_draw *draw, const struct view_scene *scene, int
     char text[128];
     uint64_t most = 0;
     int n = rows_of(scene, which, tiles, rows);
-    snprintf(text, sizeof text, "Br %" PRId64 ", Bc %" PRId64, tiles->br, tiles->bc);
+    snprintf(text, sizeof text, "Br %s, Bc %s", SIM_GROUPED(tiles->br), SIM_GROUPED(tiles->bc));
     view_stage_headline(draw, &box, text);
     view_cut_top(&box, box.h > 120 ? 6 : 0);
-    draw_need(draw, tiles, &box);
+    draw_need(draw, tiles, view_measure_of(scene->moment[which].run, frame->bytes), &box);
     for (int k = 0; k < n; k++)
         most = !rows[k].instead && rows[k].moved > most ? rows[k].moved : most;
     snprintf(text, sizeof text, "%s moved%s", frame->bytes ? "Bytes" : "Elements",

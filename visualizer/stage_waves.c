@@ -160,11 +160,11 @@ static const char *headline(const struct view_frame *frame, const struct waves *
     if (frame->covered)
         snprintf(text, size, "%s block%s on %s SMs: ? waves", blocks, s, sms);
     else if (whole == 0)
-        snprintf(text, size, "%s block%s on %s SMs: %.2f waves, %" PRIu64 " SMs stay dark", blocks,
-                 s, sms, w->waves.waves, w->sms - rest);
+        snprintf(text, size, "%s block%s on %s SMs: %.2f waves, %s SMs stay dark", blocks, s, sms,
+                 w->waves.waves, SIM_GROUPED(w->sms - rest));
     else if (rest == 0)
-        snprintf(text, size, "%s block%s on %s SMs: %" PRIu64 " full wave%s", blocks, s, sms, whole,
-                 whole == 1 ? "" : "s");
+        snprintf(text, size, "%s block%s on %s SMs: %s full wave%s", blocks, s, sms,
+                 SIM_GROUPED(whole), whole == 1 ? "" : "s");
     else
         snprintf(text, size, "%s block%s on %s SMs: %.2f waves, the last one %.0f %% full", blocks,
                  s, sms, w->waves.waves, 100.0 * (double)rest / (double)w->sms);
@@ -177,16 +177,16 @@ static const char *block_text(const struct view_frame *frame, const struct waves
     if (!w->has_block)
         snprintf(text, size, "No block yet.");
     else if (frame->covered)
-        snprintf(text, size, "Now: block %" PRIu64 ".", w->block);
+        snprintf(text, size, "Now: block %s.", SIM_GROUPED(w->block));
     else if (w->units == 1)
-        snprintf(text, size,
-                 "Now: block %" PRIu64 ", all of head %" PRId64 ", in wave %" PRIu64 ".", w->block,
-                 w->head, wave_of(w) + 1);
+        snprintf(text, size, "Now: block %s, all of head %s, in wave %s.", SIM_GROUPED(w->block),
+                 SIM_GROUPED(w->head), SIM_GROUPED(wave_of(w) + 1));
     else
         snprintf(text, size,
-                 "Now: block %" PRIu64 ", tile %" PRId64 " of head %" PRId64 ", in wave %" PRIu64
+                 "Now: block %s, tile %s of head %s, in wave %s"
                  ".",
-                 w->block, w->unit, w->head, wave_of(w) + 1);
+                 SIM_GROUPED(w->block), SIM_GROUPED(w->unit), SIM_GROUPED(w->head),
+                 SIM_GROUPED(wave_of(w) + 1));
     return text;
 }
 

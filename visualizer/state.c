@@ -101,11 +101,11 @@ const char *view_state_title(struct view_state *state)
     if (landed == 0)
         snprintf(state->title, sizeof state->title, "FlashLab: %s, start", name);
     else if (landed >= length)
-        snprintf(state->title, sizeof state->title, "FlashLab: %s, end of %" PRIu64 " events", name,
-                 length);
+        snprintf(state->title, sizeof state->title, "FlashLab: %s, end of %s events", name,
+                 SIM_GROUPED(length));
     else
-        snprintf(state->title, sizeof state->title, "FlashLab: %s, event %" PRIu64 " of %" PRIu64,
-                 name, landed - 1, length);
+        snprintf(state->title, sizeof state->title, "FlashLab: %s, event %s of %s", name,
+                 SIM_GROUPED(landed - 1), SIM_GROUPED(length));
     return state->title;
 }
 

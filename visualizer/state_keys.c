@@ -360,6 +360,31 @@ static void move_in_menu(struct view_state *state, int direction)
         frame->focus = first + (at + direction + n) % n;
 }
 
+/* Tab stays in the open menu: the options and values on its plate, which was drawn before them. */
+static void tab_in_menu(struct view_state *state, int direction)
+{
+    struct view_frame *frame = &state->frame;
+    const struct view_draw *draw = view_state_draw(state);
+    int stop = 0, plate = 0, first = -1, last = -1, n;
+    for (size_t i = 0; i < draw->n_hits; i++) {
+        const struct view_hit *hit = &draw->hits[i];
+        if (!hit->label && last < 0)
+            plate = stop;
+        if (hit->action == VIEW_CHIP_VALUE && hit->label) {
+            first = plate;
+            last = stop;
+        }
+        stop += hit->label != NULL;
+    }
+    n = last - first + 1;
+    if (last < 0)
+        return;
+    if (frame->focus < first || frame->focus > last)
+        frame->focus = direction > 0 ? first : last;
+    else
+        frame->focus = first + (frame->focus - first + direction + n) % n;
+}
+
 /* A key while a chip's menu is open: nothing behind it is moved or answered. */
 static bool menu_key(struct view_state *state, const struct view_input *input)
 {
@@ -372,6 +397,9 @@ static bool menu_key(struct view_state *state, const struct view_input *input)
     case VIEW_KEY_DOWN:
     case VIEW_KEY_RIGHT:
         move_in_menu(state, 1);
+        break;
+    case VIEW_KEY_TAB:
+        tab_in_menu(state, input->shift ? -1 : 1);
         break;
     case VIEW_KEY_ENTER:
         hit = focused(state);

@@ -1,5 +1,6 @@
 /* The run in pieces that people count: its outer iterations, and its score tiles. */
 #include "visualizer/run_parts.h"
+#include "simulator/digits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,10 +93,10 @@ static void make_title(const struct view_run *run, struct view_unit *unit)
         snprintf(unit->title, sizeof unit->title, "%s = %" PRId64,
                  keys_outside(algorithm, unit->phase) ? "j" : "i", unit->index);
     else if (end - first > 1)
-        snprintf(unit->title, sizeof unit->title, "rows %d to %d", (int)first,
-                 (int)(end - 1));
+        snprintf(unit->title, sizeof unit->title, "rows %s to %s", SIM_GROUPED((int)first),
+                 SIM_GROUPED((int)(end - 1)));
     else
-        snprintf(unit->title, sizeof unit->title, "row %" PRId64, first);
+        snprintf(unit->title, sizeof unit->title, "row %s", SIM_GROUPED(first));
 }
 
 struct view_unit view_run_unit(const struct view_run *run, uint64_t index)

@@ -31,8 +31,9 @@ static const struct cli_option lesson_options[] = {
      .kind = CLI_INTEGER,
      .offset = AT(seed),
      .max = INT64_MAX,
-     .help = "Other inputs for each student: the same seed gives the same numbers (those of the "
-             "lesson)."},
+     .help = "Other inputs for each student, and other sizes where the lesson has a list of them: "
+             "the same seed gives the same numbers. Where no answer changes, show, play and export "
+             "say so (those of the lesson)."},
     {.name = "threshold",
      .value = "X",
      .kind = CLI_OTHER,

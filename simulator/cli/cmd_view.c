@@ -84,13 +84,28 @@ static const struct cli_option view_options[] = {
 };
 
 static const struct cli_option lesson_options[] = {
-    {.name = "lesson", .value = "N", .kind = CLI_INTEGER, .offset = AT(lesson), .max = 63,
+    {.name = "lesson",
+     .value = "N",
+     .kind = CLI_INTEGER,
+     .offset = AT(lesson),
+     .max = 63,
      .help = "Open this lesson, where it was left."},
-    {.name = "step", .value = "K", .kind = CLI_INTEGER, .offset = AT(step), .min = 1, .max = 63,
+    {.name = "step",
+     .value = "K",
+     .kind = CLI_INTEGER,
+     .offset = AT(step),
+     .min = 1,
+     .max = 63,
      .help = "Its step K, from 1; one past the last is its end."},
-    {.name = "present", .kind = CLI_FLAG, .offset = AT(present),
-     .help = "For a class: one and a half times as large, light, nothing is saved, R reveals."},
-    {.name = "lessons", .value = "DIR", .kind = CLI_FOLDER, .offset = AT(lessons_folder),
+    {.name = "present",
+     .kind = CLI_FLAG,
+     .offset = AT(present),
+     .help = "For a class: one and a half times as large where the window has room for it, light, "
+             "nothing is saved, R reveals."},
+    {.name = "lessons",
+     .value = "DIR",
+     .kind = CLI_FOLDER,
+     .offset = AT(lessons_folder),
      .help = "Read the lessons of this folder (those that came with the program)."},
 };
 
@@ -210,7 +225,7 @@ static enum fa_status read_options(struct cli_view *view, int argc, char **argv,
     return status;
 }
 
-/* A class looks from further away. */
+/* A class looks from further away; a picture is of a window as small as it is. */
 static void read_present(struct cli_view *view)
 {
     if (!view->present)
@@ -241,6 +256,10 @@ static int run(const struct cli_command *command, int argc, char **argv)
     read_present(view);
     status = read_options(view, argc, argv, &error);
     bool window = !view->screenshot && !view->record && !view->describe;
+    if (view->present && !window && !cli_given(&view->problem.base, "font-scale"))
+        view->font_scale =
+            view_layout_scale((float)view->font_scale, (float)(view->width ? view->width : 1280),
+                              (float)(view->height ? view->height : 720));
     if (status == FA_OK)
         status = cli_view_lessons_open(view, window, &error);
     if (status == FA_OK && window)

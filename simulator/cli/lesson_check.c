@@ -1,57 +1,43 @@
 /* flashlab lesson check: reads lessons, runs their scenarios, computes all of their questions and
  * texts. */
-#include <dirent.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/cli/lesson_command.h"
+#include "simulator/cli/lesson_check.h"
 #include "visualizer/scene.h"
 
-/* What was found, as text at once or as JSON at the end. */
-struct findings {
-    json_t *list; /* NULL: text */
-    int faults;
-};
-
-static void tell(struct findings *findings, int number, const char *text, bool fault)
+void cli_check_tell(struct cli_findings *findings, int number, const char *text, bool fault)
 {
     findings->faults += fault;
     if (findings->list)
         json_array_append_new(findings->list, json_pack("{s:i,s:b,s:s}", "lesson", number, "ok",
                                                         !fault, "text", text));
     else
-        printf("%s%s\n", fault ? "" : "ok  ", text);
+        printf("%s%s\n", fault ? "" : number < 0 ? "note  " : "ok  ", text);
 }
 
-/* One lesson being checked: what goes wrong is told, and the check goes on. */
-struct check {
-    const struct cli_lessons *lessons;
-    const struct lesson *lesson;
-    struct findings *findings;
-};
-
-static bool is_fine(const struct check *check, enum fa_status status, const struct fa_error *error)
+bool cli_check_is_fine(const struct cli_check *check, enum fa_status status,
+                       const struct fa_error *error)
 {
     if (status == FA_OK)
         return true;
-    tell(check->findings, check->lesson->number, error->text, true);
+    cli_check_tell(check->findings, check->lesson->number, error->text, true);
     return false;
 }
 
-static void fill(const struct check *check, int line, const char *text, const char *words)
+static void fill(const struct cli_check *check, int line, const char *text, const char *words)
 {
     char out[CLI_LESSON_TEXT];
     struct fa_error error;
     if (text)
-        is_fine(check,
-                cli_lesson_fill(check->lessons, check->lesson, line, text, words, out, &error),
-                &error);
+        cli_check_is_fine(
+            check, cli_lesson_fill(check->lessons, check->lesson, line, text, words, out, &error),
+            &error);
 }
 
 /* Where the expression decides, only a run says which choices are wrong. */
-static void check_feedback(const struct check *check, const struct lesson_question *question,
+static void check_feedback(const struct cli_check *check, const struct lesson_question *question,
                            const struct lesson_answers *answers)
 {
     struct fa_error error;
@@ -62,11 +48,11 @@ static void check_feedback(const struct check *check, const struct lesson_questi
                 "%.300s:%d: question %s: choice %d has no feedback and is not the answer: expected "
                 "what that answer would mean",
                 check->lesson->file, question->line, question->id, c + 1);
-        is_fine(check, FA_BAD_FILE, &error);
+        cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
 }
 
-static void check_question(const struct check *check, const struct lesson_question *question,
+static void check_question(const struct cli_check *check, const struct lesson_question *question,
                            const char *words)
 {
     struct lesson_answers answers;
@@ -74,7 +60,7 @@ static void check_question(const struct check *check, const struct lesson_questi
     enum fa_status status =
         lesson_answers_of(check->lesson, question, words,
                           cli_lesson_runner_face(check->lessons->runner), &answers, &error);
-    if (!is_fine(check, status, &error))
+    if (!cli_check_is_fine(check, status, &error))
         return;
     if (question->kind == LESSON_SLIDER &&
         !(answers.right >= question->low && answers.right <= question->high)) {
@@ -82,7 +68,7 @@ static void check_question(const struct check *check, const struct lesson_questi
                 "%.300s:%d: question %s: the answer is %g: expected one on the slider, %g to %g",
                 check->lesson->file, question->line, question->id, answers.right, question->low,
                 question->high);
-        is_fine(check, FA_BAD_FILE, &error);
+        cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
     check_feedback(check, question, &answers);
     fill(check, question->line, question->text, words);
@@ -96,7 +82,7 @@ static void check_question(const struct check *check, const struct lesson_questi
 }
 
 /* A place of the step's run. */
-static void check_place(const struct check *check, const struct lesson_step *step,
+static void check_place(const struct cli_check *check, const struct lesson_step *step,
                         const struct view_run *run, const char *name, const char *place)
 {
     struct view_position at;
@@ -105,12 +91,12 @@ static void check_place(const struct check *check, const struct lesson_step *ste
         return;
     fa_fail(&error, FA_BAD_FILE, "%.300s:%d: %s %s: %s", check->lesson->file, step->line, name,
             place, inner.text);
-    is_fine(check, FA_BAD_FILE, &error);
+    cli_check_is_fine(check, FA_BAD_FILE, &error);
 }
 
 /* The run that one of the words is compared with. */
-static enum fa_status run_second(const struct check *check, const char *words, const char *compare,
-                                 struct view_run **run, struct fa_error *error)
+static enum fa_status run_second(const struct cli_check *check, const char *words,
+                                 const char *compare, struct view_run **run, struct fa_error *error)
 {
     char second[LESSON_WORDS];
     enum fa_status status = lesson_words_join(words, compare, second, sizeof second, error);
@@ -125,7 +111,7 @@ static void find_points(const struct lesson_show *show, const struct view_run *r
         found[p] = found[p] || view_point_there(run, show->point[p]);
 }
 
-static void check_points(const struct check *check, const struct lesson_step *step,
+static void check_points(const struct cli_check *check, const struct lesson_step *step,
                          const bool found[LESSON_POINTS])
 {
     struct fa_error error;
@@ -134,12 +120,12 @@ static void check_points(const struct check *check, const struct lesson_step *st
             continue;
         fa_fail(&error, FA_BAD_FILE, "%.300s:%d: points %s: expected something that its run has",
                 check->lesson->file, step->line, step->show.point[p]);
-        is_fine(check, FA_BAD_FILE, &error);
+        cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
 }
 
 /* The run of the card's key frame. */
-static void check_card(const struct check *check)
+static void check_card(const struct cli_check *check)
 {
     const struct lesson_show *show = &check->lesson->card_show;
     struct view_run *run;
@@ -153,10 +139,11 @@ static void check_card(const struct check *check)
         return;
     fa_fail(&error, FA_BAD_FILE, "%.300s:%d: card_show: %s", check->lesson->file,
             check->lesson->card_show_line, inner.text);
-    is_fine(check, FA_BAD_FILE, &error);
+    cli_check_is_fine(check, FA_BAD_FILE, &error);
 }
 
-static void check_run(const struct check *check, const struct lesson_step *step, const char *words)
+static void check_run(const struct cli_check *check, const struct lesson_step *step,
+                      const char *words)
 {
     struct view_run *run;
     struct fa_error inner, error;
@@ -178,12 +165,13 @@ static void check_run(const struct check *check, const struct lesson_step *step,
     if (status != FA_OK) {
         fa_fail(&error, FA_BAD_FILE, "%.300s:%d: its run: %s", check->lesson->file, step->line,
                 inner.text);
-        is_fine(check, FA_BAD_FILE, &error);
+        cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
 }
 
 /* The L2 of the step: its run can be counted, and modelled. */
-static void check_l2(const struct check *check, const struct lesson_step *step, const char *words)
+static void check_l2(const struct cli_check *check, const struct lesson_step *step,
+                     const char *words)
 {
     char with_l2[LESSON_WORDS];
     double bytes;
@@ -199,11 +187,11 @@ static void check_l2(const struct check *check, const struct lesson_step *step, 
         return;
     fa_fail(&error, FA_BAD_FILE, "%.300s:%d: l2 %s: %s", check->lesson->file, step->line,
             step->show.l2, inner.text);
-    is_fine(check, FA_BAD_FILE, &error);
+    cli_check_is_fine(check, FA_BAD_FILE, &error);
 }
 
 /* What may be changed are options of a run. */
-static void check_options(const struct check *check, const struct lesson_break *breaks)
+static void check_options(const struct cli_check *check, const struct lesson_break *breaks)
 {
     enum { MOST = 64 };
     static const struct cli_group *const groups[] = {&cli_problem_group, &cli_sparse_group,
@@ -225,36 +213,39 @@ static void check_options(const struct check *check, const struct lesson_break *
                 "%.300s:%d: the option '%s' of a break: expected one of a run's%s%s%s",
                 check->lesson->file, breaks->line, breaks->options[i],
                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-        is_fine(check, FA_BAD_FILE, &error);
+        cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
 }
 
-static void check_break(const struct check *check, const struct lesson_step *step)
+static void check_break(const struct cli_check *check, const struct lesson_step *step)
 {
     char words[LESSON_WORDS];
     struct fa_error error;
     check_options(check, step->breaks);
-    if (is_fine(check,
-                cli_lesson_changed(check->lessons, check->lesson, step->show.scenario,
-                                   step->breaks->run, words, &error),
-                &error)) {
+    if (cli_check_is_fine(check,
+                          cli_lesson_changed(check->lessons, check->lesson, step->show.scenario,
+                                             step->breaks->run, words, &error),
+                          &error)) {
         fill(check, step->breaks->line, step->breaks->text, words);
         fill(check, step->breaks->line, step->breaks->consequence, words);
     }
 }
 
-static void check_lesson(const struct check *check)
+static void check_lesson(const struct cli_check *check)
 {
     const struct lesson *lesson = check->lesson;
     char words[LESSON_WORDS], text[1024];
     struct fa_error error;
     int before = check->findings->faults;
+    cli_check_options(check);
+    if (check->findings->faults > before)
+        return; /* no run that they are of can be made */
     check_card(check);
     for (int s = 0; s < lesson->n_steps; s++) {
         const struct lesson_step *step = &lesson->step[s];
         enum fa_status status =
             cli_lesson_words(check->lessons, lesson, step->show.scenario, words, &error);
-        if (!is_fine(check, status, &error))
+        if (!cli_check_is_fine(check, status, &error))
             continue;
         check_run(check, step, words);
         check_l2(check, step, words);
@@ -268,60 +259,31 @@ static void check_lesson(const struct check *check)
             check_break(check, step);
     }
     if (lesson->recall &&
-        is_fine(check,
-                cli_lesson_words(check->lessons, lesson, lesson->recall_scenario, words, &error),
-                &error))
+        cli_check_is_fine(
+            check, cli_lesson_words(check->lessons, lesson, lesson->recall_scenario, words, &error),
+            &error))
         check_question(check, lesson->recall, words);
+    cli_check_open(check);
     if (check->findings->faults > before)
         return;
     int questions = lesson->n_questions + (lesson->recall ? 1 : 0);
     snprintf(text, sizeof text, "%d %s: %d step%s, %d question%s", lesson->number, lesson->title,
              lesson->n_steps, lesson->n_steps == 1 ? "" : "s", questions,
              questions == 1 ? "" : "s");
-    tell(check->findings, lesson->number, text, false);
-}
-
-/* ---- files that cannot be read ------------------------------------------------------------- */
-
-static int is_lesson_file(const struct dirent *entry)
-{
-    const char *name = entry->d_name;
-    size_t n = strlen(name);
-    return n > 6 && strspn(name, "0123456789") == 2 && name[2] == '-' &&
-           strcmp(name + n - 3, ".md") == 0;
-}
-
-/* Each bad file of the folder, of `number` alone where it is not -1. */
-static void find_bad_files(const char *folder, int number, struct findings *findings)
-{
-    struct dirent **entries;
-    int n = scandir(folder, &entries, is_lesson_file, alphasort);
-    for (int e = 0; e < n; e++) {
-        struct lesson *lesson = NULL;
-        struct fa_error error;
-        char path[2048];
-        int file_number = (entries[e]->d_name[0] - '0') * 10 + entries[e]->d_name[1] - '0';
-        snprintf(path, sizeof path, "%s/%s", folder, entries[e]->d_name);
-        if ((number < 0 || number == file_number) && lesson_read(path, &lesson, &error) != FA_OK)
-            tell(findings, file_number, error.text, true);
-        lesson_free(lesson);
-        free(entries[e]);
-    }
-    if (n >= 0)
-        free(entries);
+    cli_check_tell(check->findings, lesson->number, text, false);
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static enum fa_status check_shelf(struct cli_lessons *lessons, int number,
-                                  struct findings *findings, struct fa_error *error)
+                                  struct cli_findings *findings, struct fa_error *error)
 {
     if (number >= 0 && !lesson_find(&lessons->shelf, number))
         return fa_fail(error, FA_BAD_ARGUMENT, "lesson %d: there is none of that number in %.800s",
                        number, lessons->shelf.folder);
     enum fa_status status = cli_lesson_runner_open(lessons->shelf.folder, &lessons->runner, error);
     for (int i = 0; i < lessons->shelf.n && status == FA_OK; i++) {
-        const struct check check = {lessons, lessons->shelf.lesson[i], findings};
+        const struct cli_check check = {lessons, lessons->shelf.lesson[i], findings};
         if (number < 0 || number == check.lesson->number)
             check_lesson(&check);
     }
@@ -334,20 +296,23 @@ enum fa_status cli_lesson_check(const struct cli_lesson_options *options, int nu
                                 int *exit_status, struct fa_error *error)
 {
     struct cli_lessons lessons = {.options = options, .seed = options->seed};
-    struct findings findings = {.list = NULL};
+    struct cli_findings findings = {.list = NULL};
     struct fa_error bad;
     if (options->base.format == CLI_JSON_FORMAT && !(findings.list = json_array()))
         return fa_fail(error, FA_NO_MEMORY, "no memory for the findings");
     enum fa_status status = lesson_shelf_open(options->lessons, &lessons.shelf, &bad);
     if (status == FA_OK) {
+        cli_check_names(lessons.shelf.folder, &findings);
         status = check_shelf(&lessons, number, &findings, error);
         *exit_status = findings.faults ? CLI_CHECK_FAILED : CLI_FINE;
         lesson_shelf_close(&lessons.shelf);
     } else if (status == FA_BAD_FILE) {
-        if (options->lessons)
-            find_bad_files(options->lessons, number, &findings);
+        if (options->lessons) {
+            cli_check_names(options->lessons, &findings);
+            cli_check_files(options->lessons, number, &findings);
+        }
         if (findings.faults == 0) /* they are at odds with each other */
-            tell(&findings, number, bad.text, true);
+            cli_check_tell(&findings, number, bad.text, true);
         *exit_status = CLI_REFUSED;
         status = FA_OK;
     } else {

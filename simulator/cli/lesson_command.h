@@ -102,13 +102,24 @@ void cli_lesson_add_folder(const char *folder, char *text, size_t size);
 /* Columns of a terminal that the text takes. */
 int cli_lesson_columns(const char *text);
 
+/* A sentence on the seed, "" where it gives the lesson other answers, or there is none. Its runs are
+ * counted with the seed and without, since that depends on what the questions ask for.
+ * lesson_seed.c. */
+enum { CLI_LESSON_NOTE = 128 };
+enum fa_status cli_lesson_seed_note(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                    char note[CLI_LESSON_NOTE], struct fa_error *error);
+
 /* On standard output: the lesson's title; a step with its number, prose and question; what is to be
- * broken at a step; the recall, whose words come back. lesson_list.c. */
-void cli_lesson_heading(const struct lesson *lesson);
+ * broken at a step; the recall, whose words come back. What answers one of the key's questions is
+ * left blank (key NULL: nothing is, for one who has answered before he reads on). lesson_list.c. */
+enum fa_status cli_lesson_heading(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                  struct fa_error *error);
 enum fa_status cli_lesson_step(const struct cli_lessons *lessons, const struct lesson *lesson,
-                               int index, struct fa_error *error);
+                               int index, const struct lesson_answer_key *key,
+                               struct fa_error *error);
 enum fa_status cli_lesson_task(const struct cli_lessons *lessons, const struct lesson *lesson,
-                               const struct lesson_step *step, struct fa_error *error);
+                               int index, const struct lesson_answer_key *key,
+                               struct fa_error *error);
 enum fa_status cli_lesson_recall(const struct cli_lessons *lessons, const struct lesson *lesson,
                                  char words[LESSON_WORDS], struct fa_error *error);
 
@@ -116,11 +127,26 @@ enum fa_status cli_lesson_recall(const struct cli_lessons *lessons, const struct
  * indent. */
 void cli_lesson_wrap(FILE *file, const char *first, int indent, const char *text);
 
-/* For a terminal, or as Markdown: the step's blocks; a question with its choices, without the
- * answer. */
+/* What answers the questions, so that a text for those who have not answered leaves it blank; the
+ * fill that does so. */
+enum fa_status cli_lesson_key(const struct cli_lessons *lessons, const struct lesson *lesson,
+                              struct lesson_answer_key *key, struct fa_error *error);
+enum fa_status cli_lesson_fill_open(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                    const struct lesson_answer_key *key, int step, int line,
+                                    const char *text, const char *words, char out[CLI_LESSON_TEXT],
+                                    struct fa_error *error);
+
+/* For a terminal, or as Markdown: the step's blocks, with blanks by the key (NULL: none); a question
+ * with its choices, without the answer. */
 enum fa_status cli_lesson_blocks(FILE *file, bool markdown, const struct cli_lessons *lessons,
-                                 const struct lesson *lesson, const struct lesson_step *step,
-                                 struct fa_error *error);
+                                 const struct lesson *lesson, int step,
+                                 const struct lesson_answer_key *key, struct fa_error *error);
+
+/* As Markdown: of the step's blocks those in which the key leaves blanks, with nothing left blank,
+ * behind a heading; nothing where there are none. */
+enum fa_status cli_lesson_filled(FILE *file, const struct cli_lessons *lessons,
+                                 const struct lesson *lesson, int step,
+                                 const struct lesson_answer_key *key, struct fa_error *error);
 enum fa_status cli_lesson_ask(FILE *file, bool markdown, const struct cli_lessons *lessons,
                               const struct lesson *lesson, const struct lesson_question *question,
                               const char *words, struct fa_error *error);

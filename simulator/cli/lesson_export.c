@@ -10,16 +10,23 @@ struct handout {
     const struct cli_lessons *lessons;
     const struct lesson *lesson;
     const char *folder;
+    struct lesson_answer_key key; /* what is left blank */
 };
 
-static void print_title(FILE *file, const struct handout *handout, const char *what)
+static enum fa_status print_title(FILE *file, const struct handout *handout, const char *what,
+                                  struct fa_error *error)
 {
+    char note[CLI_LESSON_NOTE];
+    enum fa_status status = cli_lesson_seed_note(handout->lessons, handout->lesson, note, error);
+    if (status != FA_OK)
+        return status;
     const struct lesson *lesson = handout->lesson;
     fprintf(file, "# %d. %s%s\n\n%s, %d minutes, level %d", lesson->number, lesson->title, what,
             lesson->chapter, lesson->minutes, lesson->level);
     if (handout->lessons->seed >= 0)
         fprintf(file, ", seed %" PRId64, handout->lessons->seed);
-    fputs("\n", file);
+    fprintf(file, "\n%s%s%s", note[0] ? "\n" : "", note, note[0] ? "\n" : "");
+    return FA_OK;
 }
 
 /* Where the answer goes, on paper. */
@@ -52,8 +59,8 @@ static enum fa_status draw_step(const struct handout *handout, int index, bool *
 {
     char path[4096];
     snprintf(path, sizeof path, "%.4000s/step-%d.png", handout->folder, index + 1);
-    enum fa_status status = cli_view_lesson_print(handout->lessons, handout->lesson->number, index,
-                                                  path, error);
+    enum fa_status status =
+        cli_view_lesson_print(handout->lessons, handout->lesson->number, index, path, error);
     *drawn = status == FA_OK;
     return status == FA_MISSING_PART ? FA_OK : status;
 }
@@ -67,8 +74,8 @@ static enum fa_status print_step(FILE *file, const struct handout *handout, int 
     enum fa_status status =
         cli_lesson_words(handout->lessons, handout->lesson, step->show.scenario, words, error);
     if (status == FA_OK)
-        status = cli_lesson_fill(handout->lessons, handout->lesson, step->line, step->title, words,
-                                 text, error);
+        status = cli_lesson_fill_open(handout->lessons, handout->lesson, &handout->key, index,
+                                      step->line, step->title, words, text, error);
     if (status == FA_OK)
         status = draw_step(handout, index, &drawn, error);
     if (status != FA_OK)
@@ -78,12 +85,13 @@ static enum fa_status print_step(FILE *file, const struct handout *handout, int 
     if (drawn)
         fprintf(file, "![The stage of step %d, at %s of `flashlab view %s`](step-%d.png)\n\n",
                 index + 1, at, words, index + 1);
-    status = cli_lesson_blocks(file, true, handout->lessons, handout->lesson, step, error);
+    status = cli_lesson_blocks(file, true, handout->lessons, handout->lesson, index, &handout->key,
+                               error);
     if (status == FA_OK && step->question)
         status = print_question(file, handout, step->question, step->show.scenario, error);
     if (status == FA_OK && step->breaks) {
-        status = cli_lesson_fill(handout->lessons, handout->lesson, step->breaks->line,
-                                 step->breaks->text, words, text, error);
+        status = cli_lesson_fill_open(handout->lessons, handout->lesson, &handout->key, index,
+                                      step->breaks->line, step->breaks->text, words, text, error);
         if (status == FA_OK)
             fprintf(file, "\n*Break it:* %s", text);
         if (status == FA_OK)
@@ -97,8 +105,7 @@ static enum fa_status print_step(FILE *file, const struct handout *handout, int 
 static enum fa_status print_handout(FILE *file, const struct handout *handout,
                                     struct fa_error *error)
 {
-    enum fa_status status = FA_OK;
-    print_title(file, handout, "");
+    enum fa_status status = print_title(file, handout, "", error);
     fputs("\nName: ____________________\n", file);
     for (int s = 0; s < handout->lesson->n_steps && status == FA_OK; s++)
         status = print_step(file, handout, s, error);
@@ -119,6 +126,7 @@ static enum fa_status print_wrong(FILE *file, const struct handout *handout,
 {
     char label[CLI_LESSON_TEXT], text[CLI_LESSON_TEXT];
     enum fa_status status = FA_OK;
+    const char *apart = "\n"; /* of the first */
     for (int c = 0; c < question->n_choices && status == FA_OK; c++) {
         if (!question->choice[c].feedback || cli_lesson_is_right(question, answers, c))
             continue;
@@ -127,8 +135,11 @@ static enum fa_status print_wrong(FILE *file, const struct handout *handout,
         if (status == FA_OK)
             status = cli_lesson_fill(handout->lessons, handout->lesson, question->line,
                                      question->choice[c].feedback, words, text, error);
+        size_t n = strlen(label); /* a choice that is a sentence has its full stop already */
         if (status == FA_OK)
-            fprintf(file, "- %s: %s\n", label, text);
+            fprintf(file, "%s- %s%s %s\n", apart, label, n > 0 && label[n - 1] == '.' ? "" : ":",
+                    text);
+        apart = "";
     }
     return status;
 }
@@ -152,7 +163,7 @@ static enum fa_status print_answer(FILE *file, const struct handout *handout,
                                  why, error);
     if (status != FA_OK)
         return status;
-    fprintf(file, "\n## `%s`: %s\n\n%s\n\nOf `flashlab view %s`.\n\n", question->id, right, why,
+    fprintf(file, "\n## `%s`: %s\n\n%s\n\nOf `flashlab view %s`.\n", question->id, right, why,
             words);
     return print_wrong(file, handout, question, &answers, words, error);
 }
@@ -182,11 +193,13 @@ static enum fa_status print_answers(FILE *file, const struct handout *handout,
 {
     const struct lesson_question *question;
     lesson_words scenario;
-    enum fa_status status = FA_OK;
-    print_title(file, handout, ": answers");
+    enum fa_status status = print_title(file, handout, ": answers", error);
     for (int q = 0;
          status == FA_OK && cli_lesson_question(handout->lesson, q, &question, &scenario); q++)
         status = print_answer(file, handout, question, scenario, error);
+    for (int s = 0; s < handout->lesson->n_steps && status == FA_OK; s++)
+        status =
+            cli_lesson_filled(file, handout->lessons, handout->lesson, s, &handout->key, error);
     if (status == FA_OK)
         status = print_consequences(file, handout, error);
     if (status == FA_OK)
@@ -217,8 +230,11 @@ static enum fa_status write_file(const struct handout *handout, const char *name
 enum fa_status cli_lesson_export(struct cli_lessons *lessons, const struct lesson *lesson,
                                  struct fa_error *error)
 {
-    const struct handout handout = {lessons, lesson, lessons->options->out};
-    enum fa_status status = cli_folder_make(handout.folder, error);
+    struct handout handout = {
+        .lessons = lessons, .lesson = lesson, .folder = lessons->options->out};
+    enum fa_status status = cli_lesson_key(lessons, lesson, &handout.key, error);
+    if (status == FA_OK)
+        status = cli_folder_make(handout.folder, error);
     if (status == FA_OK)
         status = write_file(&handout, "handout.md", print_handout, error);
     if (status == FA_OK)

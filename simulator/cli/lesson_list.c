@@ -84,24 +84,34 @@ enum fa_status cli_lesson_list(struct cli_lessons *lessons, struct fa_error *err
 
 /* ---- show --------------------------------------------------------------------------------- */
 
-void cli_lesson_heading(const struct lesson *lesson)
+enum fa_status cli_lesson_heading(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                  struct fa_error *error)
 {
+    char note[CLI_LESSON_NOTE];
+    enum fa_status status = cli_lesson_seed_note(lessons, lesson, note, error);
+    if (status != FA_OK)
+        return status;
     printf("Lesson %d: %s\n%s, %d minutes, level %d\n", lesson->number, lesson->title,
            lesson->chapter, lesson->minutes, lesson->level);
+    if (note[0])
+        printf("%s\n", note);
+    return FA_OK;
 }
 
 enum fa_status cli_lesson_step(const struct cli_lessons *lessons, const struct lesson *lesson,
-                               int index, struct fa_error *error)
+                               int index, const struct lesson_answer_key *key,
+                               struct fa_error *error)
 {
     const struct lesson_step *step = &lesson->step[index];
     char words[LESSON_WORDS], title[CLI_LESSON_TEXT];
     enum fa_status status = cli_lesson_words(lessons, lesson, step->show.scenario, words, error);
     if (status == FA_OK)
-        status = cli_lesson_fill(lessons, lesson, step->line, step->title, words, title, error);
+        status = cli_lesson_fill_open(lessons, lesson, key, index, step->line, step->title, words,
+                                      title, error);
     if (status != FA_OK)
         return status;
     printf("\n%d of %d  %s\n", index + 1, lesson->n_steps, title);
-    status = cli_lesson_blocks(stdout, false, lessons, lesson, step, error);
+    status = cli_lesson_blocks(stdout, false, lessons, lesson, index, key, error);
     if (status == FA_OK && step->question) {
         putchar('\n');
         status = cli_lesson_ask(stdout, false, lessons, lesson, step->question, words, error);
@@ -110,13 +120,15 @@ enum fa_status cli_lesson_step(const struct cli_lessons *lessons, const struct l
 }
 
 enum fa_status cli_lesson_task(const struct cli_lessons *lessons, const struct lesson *lesson,
-                               const struct lesson_step *step, struct fa_error *error)
+                               int index, const struct lesson_answer_key *key,
+                               struct fa_error *error)
 {
+    const struct lesson_step *step = &lesson->step[index];
     char words[LESSON_WORDS], task[CLI_LESSON_TEXT];
     enum fa_status status = cli_lesson_words(lessons, lesson, step->show.scenario, words, error);
     if (status == FA_OK)
-        status = cli_lesson_fill(lessons, lesson, step->breaks->line, step->breaks->text, words,
-                                 task, error);
+        status = cli_lesson_fill_open(lessons, lesson, key, index, step->breaks->line,
+                                      step->breaks->text, words, task, error);
     if (status != FA_OK)
         return status;
     putchar('\n');
@@ -139,12 +151,14 @@ enum fa_status cli_lesson_show(struct cli_lessons *lessons, const struct lesson 
                                struct fa_error *error)
 {
     char words[LESSON_WORDS];
-    enum fa_status status = FA_OK;
-    cli_lesson_heading(lesson);
+    struct lesson_answer_key key;
+    enum fa_status status = cli_lesson_key(lessons, lesson, &key, error);
+    if (status == FA_OK)
+        status = cli_lesson_heading(lessons, lesson, error);
     for (int s = 0; s < lesson->n_steps && status == FA_OK; s++) {
-        status = cli_lesson_step(lessons, lesson, s, error);
+        status = cli_lesson_step(lessons, lesson, s, &key, error);
         if (status == FA_OK && lesson->step[s].breaks)
-            status = cli_lesson_task(lessons, lesson, &lesson->step[s], error);
+            status = cli_lesson_task(lessons, lesson, s, &key, error);
     }
     if (status == FA_OK && lesson->recall)
         status = cli_lesson_recall(lessons, lesson, words, error);

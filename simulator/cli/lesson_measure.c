@@ -291,9 +291,14 @@ enum fa_status cli_lesson_measure(struct cli_lesson_runner *runner, const char *
         enum fa_status status = cli_lesson_run(runner, words, &run, error);
         return status == FA_OK ? quantities[q].measure(run, name, value, error) : status;
     }
+    enum { QUANTITIES = sizeof quantities / sizeof *quantities };
+    const char *names[QUANTITIES + 3] = {"shuffled", "other turn", "other bits"};
+    for (int q = 0; q < QUANTITIES; q++)
+        names[q + 3] = quantities[q].name;
+    const char *near = cli_nearest(name, names, QUANTITIES + 3);
     return fa_fail(
         error, FA_BAD_ARGUMENT,
         "measured(\"%s\"): expected new maxima, the error or rms of O, LSE, S or P, first bad "
-        "tile, bad value, shuffled, other turn or other bits",
-        name);
+        "tile, bad value, shuffled, other turn or other bits%s%s%s",
+        name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }

@@ -165,13 +165,13 @@ static const char *without_file(const struct lesson *lesson, const char *text)
 }
 
 /* The learner's change, or the lesson's where there is none. */
-static enum fa_status try_it(struct play *play, const struct lesson_step *step,
-                             struct fa_error *error)
+static enum fa_status try_it(struct play *play, int index, struct fa_error *error)
 {
+    const struct lesson_step *step = &play->lesson->step[index];
     const struct lesson_break *breaks = step->breaks;
     struct fa_error inner;
     char line[256];
-    enum fa_status status = cli_lesson_task(play->lessons, play->lesson, step, error);
+    enum fa_status status = cli_lesson_task(play->lessons, play->lesson, index, NULL, error);
     if (status != FA_OK)
         return status;
     if (!play->terminal)
@@ -236,13 +236,13 @@ static enum fa_status play_step(struct play *play, int index, struct fa_error *e
 {
     const struct lesson_step *step = &play->lesson->step[index];
     char words[LESSON_WORDS], line[256];
-    enum fa_status status = cli_lesson_step(play->lessons, play->lesson, index, error);
+    enum fa_status status = cli_lesson_step(play->lessons, play->lesson, index, NULL, error);
     if (status == FA_OK)
         status = cli_lesson_words(play->lessons, play->lesson, step->show.scenario, words, error);
     if (status == FA_OK && step->question)
         status = ask(play, step->question, words, error);
     if (status == FA_OK && step->breaks && !play->quits)
-        status = try_it(play, step, error);
+        status = try_it(play, index, error);
     if (status == FA_OK && !step->question && !step->breaks && play->terminal && !play->quits)
         read_line(play, "\n  Enter to go on, q to quit: ", line);
     return status;
@@ -271,9 +271,9 @@ enum fa_status cli_lesson_play(struct cli_lessons *lessons, const struct lesson 
                         .lesson = lesson,
                         .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
     char words[LESSON_WORDS], command[CLI_LESSON_TEXT];
-    enum fa_status status;
-    cli_lesson_heading(lesson);
-    status = cli_lesson_see(lessons, lesson, 0, command, error);
+    enum fa_status status = cli_lesson_heading(lessons, lesson, error);
+    if (status == FA_OK)
+        status = cli_lesson_see(lessons, lesson, 0, command, error);
     if (status == FA_OK)
         printf("See it move: %s\n", command);
     for (int s = first_step(&play); s < lesson->n_steps && status == FA_OK && !play.quits; s++) {

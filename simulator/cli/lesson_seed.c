@@ -1,5 +1,6 @@
 /* The words of a lesson's runs, as a student's seed has them. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,30 @@ enum fa_status cli_lesson_changed(const struct cli_lessons *lessons, const struc
         return status;
     status = lesson_words_join(whole, changes ? changes : "", out, LESSON_WORDS, &inner);
     return status == FA_OK ? FA_OK : fa_fail(error, status, "%.300s: %s", lesson->file, inner.text);
+}
+
+enum fa_status cli_lesson_seed_note(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                    char note[CLI_LESSON_NOTE], struct fa_error *error)
+{
+    struct cli_lessons plain = *lessons;
+    struct lesson_answer_key own, seeded;
+    bool same = true;
+    note[0] = '\0';
+    if (lessons->seed < 0)
+        return FA_OK;
+    plain.seed = -1;
+    enum fa_status status = cli_lesson_key(&plain, lesson, &own, error);
+    if (status == FA_OK)
+        status = cli_lesson_key(lessons, lesson, &seeded, error);
+    if (status != FA_OK)
+        return status;
+    for (int q = 0; q < own.n; q++)
+        same = same && fabs(own.right[q] - seeded.right[q]) <= 1e-9 * fabs(own.right[q]);
+    if (same)
+        snprintf(note, CLI_LESSON_NOTE,
+                 "With seed %" PRId64 " all answers are those of the lesson without a seed.",
+                 lessons->seed);
+    return FA_OK;
 }
 
 bool cli_lesson_question(const struct lesson *lesson, int index,

@@ -48,18 +48,59 @@ void cli_lesson_wrap(FILE *file, const char *first, int indent, const char *text
 
 /* ---- expressions put in ------------------------------------------------------------------- */
 
-enum fa_status cli_lesson_fill(const struct cli_lessons *lessons, const struct lesson *lesson,
-                               int line, const char *text, const char *words,
-                               char out[CLI_LESSON_TEXT], struct fa_error *error)
+static enum fa_status fill_open(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                const struct lesson_answer_key *key, int step, bool cells, int line,
+                                const char *text, const char *words, char out[CLI_LESSON_TEXT],
+                                int *n_blanks, struct fa_error *error)
 {
     struct fa_error inner;
-    enum fa_status status = lesson_fill(text, words, cli_lesson_runner_face(lessons->runner), out,
-                                        CLI_LESSON_TEXT, &inner);
+    enum fa_status status =
+        lesson_fill_open(text, words, cli_lesson_runner_face(lessons->runner), key, step, cells,
+                         out, CLI_LESSON_TEXT, n_blanks, &inner);
     if (status == FA_BAD_ARGUMENT || status == FA_DOES_NOT_FIT)
         status = FA_BAD_FILE;
     return status == FA_OK
                ? FA_OK
                : fa_fail(error, status, "%.300s:%d: %s", lesson->file, line, inner.text);
+}
+
+enum fa_status cli_lesson_fill(const struct cli_lessons *lessons, const struct lesson *lesson,
+                               int line, const char *text, const char *words,
+                               char out[CLI_LESSON_TEXT], struct fa_error *error)
+{
+    int n_blanks;
+    return fill_open(lessons, lesson, NULL, 0, false, line, text, words, out, &n_blanks, error);
+}
+
+enum fa_status cli_lesson_fill_open(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                    const struct lesson_answer_key *key, int step, int line,
+                                    const char *text, const char *words, char out[CLI_LESSON_TEXT],
+                                    struct fa_error *error)
+{
+    int n_blanks;
+    return fill_open(lessons, lesson, key, step, false, line, text, words, out, &n_blanks, error);
+}
+
+enum fa_status cli_lesson_key(const struct cli_lessons *lessons, const struct lesson *lesson,
+                              struct lesson_answer_key *key, struct fa_error *error)
+{
+    const struct lesson_question *question;
+    lesson_words scenario;
+    struct lesson_answers answers;
+    enum fa_status status = FA_OK;
+    key->lesson = lesson;
+    for (key->n = 0; cli_lesson_question(lesson, key->n, &question, &scenario); key->n++) {
+        char *words = key->words[key->n];
+        status = cli_lesson_words(lessons, lesson, scenario, words, error);
+        if (status == FA_OK)
+            status = lesson_answers_of(lesson, question, words,
+                                       cli_lesson_runner_face(lessons->runner), &answers, error);
+        if (status != FA_OK)
+            return status;
+        key->question[key->n] = question;
+        key->right[key->n] = answers.right;
+    }
+    return FA_OK;
 }
 
 enum fa_status cli_lesson_choice(const struct cli_lessons *lessons, const struct lesson *lesson,
@@ -199,31 +240,90 @@ static int table_rows(const struct lesson_step *step, int first)
     return n;
 }
 
-enum fa_status cli_lesson_blocks(FILE *file, bool markdown, const struct cli_lessons *lessons,
-                                 const struct lesson *lesson, const struct lesson_step *step,
-                                 struct fa_error *error)
+/* The texts of a step's blocks, and how many blanks each has. */
+struct step_texts {
+    char text[LESSON_BLOCKS][CLI_LESSON_TEXT];
+    int n_blanks[LESSON_BLOCKS];
+};
+
+static enum fa_status fill_blocks(const struct cli_lessons *lessons, const struct lesson *lesson,
+                                  int step, const struct lesson_answer_key *key,
+                                  struct step_texts **texts, struct fa_error *error)
 {
+    const struct lesson_step *of = &lesson->step[step];
     char words[LESSON_WORDS];
-    char(*texts)[CLI_LESSON_TEXT] = calloc(LESSON_BLOCKS, sizeof *texts);
-    if (!texts)
+    struct step_texts *made = calloc(1, sizeof *made);
+    if (!made)
         return fa_fail(error, FA_NO_MEMORY, "no memory for a step's text");
-    enum fa_status status = cli_lesson_words(lessons, lesson, step->show.scenario, words, error);
-    for (int b = 0; b < step->n_blocks && status == FA_OK; b++)
-        if (step->block[b].kind != LESSON_CODE)
-            status = cli_lesson_fill(lessons, lesson, step->block[b].line, step->block[b].text,
-                                     words, texts[b], error);
-    for (int b = 0; b < step->n_blocks && status == FA_OK;) {
-        bool item = step->block[b].kind == LESSON_ITEM;
-        int rows = table_rows(step, b);
-        if (b > 0 && !(item && step->block[b - 1].kind == LESSON_ITEM))
+    enum fa_status status = cli_lesson_words(lessons, lesson, of->show.scenario, words, error);
+    for (int b = 0; b < of->n_blocks && status == FA_OK; b++) {
+        const struct lesson_block *block = &of->block[b];
+        if (block->kind != LESSON_CODE)
+            status = fill_open(lessons, lesson, key, step, block->kind == LESSON_ROW, block->line,
+                               block->text, words, made->text[b], &made->n_blanks[b], error);
+    }
+    if (status == FA_OK)
+        *texts = made;
+    else
+        free(made);
+    return status;
+}
+
+/* Prints what begins at block b, a table or one block; how many blocks it was. */
+static int print_piece(FILE *file, bool markdown, const struct lesson_step *step, int b,
+                       struct step_texts *texts)
+{
+    int rows = table_rows(step, b);
+    if (rows > 0)
+        print_table(file, markdown, &step->block[b], rows, &texts->text[b]);
+    else
+        print_block(file, markdown, &step->block[b], texts->text[b]);
+    return rows > 0 ? rows : 1;
+}
+
+enum fa_status cli_lesson_blocks(FILE *file, bool markdown, const struct cli_lessons *lessons,
+                                 const struct lesson *lesson, int step,
+                                 const struct lesson_answer_key *key, struct fa_error *error)
+{
+    const struct lesson_step *of = &lesson->step[step];
+    struct step_texts *texts = NULL;
+    enum fa_status status = fill_blocks(lessons, lesson, step, key, &texts, error);
+    for (int b = 0; b < of->n_blocks && status == FA_OK;) {
+        bool item = of->block[b].kind == LESSON_ITEM;
+        if (b > 0 && !(item && of->block[b - 1].kind == LESSON_ITEM))
             fputc('\n', file);
-        if (rows > 0)
-            print_table(file, markdown, &step->block[b], rows, &texts[b]);
-        else
-            print_block(file, markdown, &step->block[b], texts[b]);
-        b += rows > 0 ? rows : 1;
+        b += print_piece(file, markdown, of, b, texts);
     }
     free(texts);
+    return status;
+}
+
+enum fa_status cli_lesson_filled(FILE *file, const struct cli_lessons *lessons,
+                                 const struct lesson *lesson, int step,
+                                 const struct lesson_answer_key *key, struct fa_error *error)
+{
+    const struct lesson_step *of = &lesson->step[step];
+    struct step_texts *open = NULL, *whole = NULL;
+    bool begun = false;
+    enum fa_status status = fill_blocks(lessons, lesson, step, key, &open, error);
+    if (status == FA_OK)
+        status = fill_blocks(lessons, lesson, step, NULL, &whole, error);
+    for (int b = 0; b < of->n_blocks && status == FA_OK;) {
+        int n = table_rows(of, b), blanks = 0;
+        n = n > 0 ? n : 1;
+        for (int i = 0; i < n; i++)
+            blanks += open->n_blanks[b + i];
+        if (blanks > 0 && !begun)
+            fprintf(file, "\n## Step %d, filled in\n", step + 1);
+        if (blanks > 0) {
+            fputc('\n', file);
+            print_piece(file, true, of, b, whole);
+            begun = true;
+        }
+        b += n;
+    }
+    free(open);
+    free(whole);
     return status;
 }
 
@@ -267,6 +367,10 @@ enum fa_status cli_lesson_ask(FILE *file, bool markdown, const struct cli_lesson
     else if (line)
         cli_lesson_wrap(file, "? ", 2, line);
     free(line);
+    if (markdown)
+        fprintf(file, "\nIts run: `%s`\n", words);
+    else
+        cli_lesson_wrap(file, "  Its run: ", 11, words);
     if (markdown && question->n_choices > 0 && question->kind == LESSON_CHOICE)
         fputc('\n', file);
     for (int c = 0; c < question->n_choices && question->kind == LESSON_CHOICE; c++) {

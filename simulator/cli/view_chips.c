@@ -115,11 +115,12 @@ void cli_view_chips(const struct cli_problem *options, const struct view_run *ru
              sim_pass_name((enum sim_pass)options->pass));
     add_shape(&chips, problem);
     snprintf(value, sizeof value, "%" PRId64 "x%" PRId64, tiles->br, tiles->bc);
-    add_chip(&chips, "tiles", tile_choices, value, "tiles %" PRId64 " × %" PRId64,
-             tiles->br, tiles->bc);
+    add_chip(&chips, "tiles", tile_choices, value, "tiles %s × %s", SIM_GROUPED(tiles->br),
+             SIM_GROUPED(tiles->bc));
     snprintf(value, sizeof value, "%" PRIu64, sram_bytes);
     if (sram_bytes >= 1024 && sram_bytes % 1024 == 0)
-        add_chip(&chips, "sram", sram_choices, value, "SRAM %" PRIu64 " KiB", sram_bytes / 1024);
+        add_chip(&chips, "sram", sram_choices, value, "SRAM %s KiB",
+                 SIM_GROUPED(sram_bytes / 1024));
     else
         add_chip(&chips, "sram", sram_choices, value, "SRAM %s B",
                  view_count_exact(sram_bytes, shown));
@@ -131,7 +132,7 @@ void cli_view_chips(const struct cli_problem *options, const struct view_run *ru
     add_chip(&chips, "dtype", dtype_choices, fa_dtype_name(problem->dtype), "%s",
              fa_dtype_name(problem->dtype));
     snprintf(value, sizeof value, "%" PRId64, problem->heads);
-    add_chip(&chips, "heads", head_choices, value, "%" PRId64 "%s", problem->heads,
+    add_chip(&chips, "heads", head_choices, value, "%s%s", SIM_GROUPED(problem->heads),
              problem->heads == 1 ? " head" : " heads");
     if (!options->in)
         add_chip(&chips, "profile", profile_choices(), fa_profile_name(options->profile),

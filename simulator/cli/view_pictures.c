@@ -48,7 +48,7 @@ enum fa_status cli_view_describe(struct cli_view *view, struct fa_error *error)
     enum fa_status status = read_range(view, run, &from, &to, error);
     for (uint64_t index = from.landed; status == FA_OK && index < to.landed && !ferror(stdout);
          index++) {
-        view_sentence(run, index, &sentence);
+        view_sentence(run, index, !view->elements, &sentence);
         puts(sentence.text);
     }
     return status;

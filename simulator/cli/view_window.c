@@ -112,9 +112,14 @@ enum fa_status cli_view_window_check(struct fa_error *error)
 enum fa_status cli_view_window(struct cli_view *view, struct fa_error *error)
 {
     const struct view_window_options options = {
-        .width = view->width, .height = view->height, .font_scale = (float)view->font_scale,
-        .title = "FlashLab", .font = view->font == 0 ? VIEW_FONT_SYSTEM : VIEW_FONT_BUILTIN,
-        .start = start, .context = view,
+        .width = view->width,
+        .height = view->height,
+        .font_scale = (float)view->font_scale,
+        .gives_way = view->present && !cli_given(&view->problem.base, "font-scale"),
+        .title = "FlashLab",
+        .font = view->font == 0 ? VIEW_FONT_SYSTEM : VIEW_FONT_BUILTIN,
+        .start = start,
+        .context = view,
     };
     struct sigaction action;
     /* The bar of the run has taken Ctrl-C, which is to close the window. */

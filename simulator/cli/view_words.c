@@ -165,6 +165,28 @@ static const struct cli_option *find_negated(const char *word)
     return find_option(name);
 }
 
+/* With the option that was probably meant. */
+static enum fa_status refuse_unknown(const char *word, struct fa_error *error)
+{
+    enum { MOST = 96 };
+    const char *names[MOST];
+    char name[64];
+    bool negated = strncmp(word, "--no-", 5) == 0;
+    const char *begin = word + (negated ? 5 : strspn(word, "-"));
+    int n = 0;
+    for (const struct cli_group *const *group = groups; *group; group++)
+        for (int i = 0; i < (*group)->n_options && n < MOST; i++)
+            names[n++] = (*group)->options[i].name;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "="), begin);
+    const char *near = cli_nearest(name, names, n);
+    if (near)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "%s: expected an option of a run; did you mean --%s%s?", word,
+                       negated ? "no-" : "", near);
+    return fa_fail(error, FA_BAD_ARGUMENT,
+                   "%s: expected options of a run, as in \"--algorithm flash1\"", word);
+}
+
 enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct fa_error *error)
 {
     char word[1024], value[1024];
@@ -181,8 +203,7 @@ enum fa_status cli_words_merge(const char *text, struct cli_words *words, struct
             continue;
         }
         if (!option)
-            return fa_fail(error, FA_BAD_ARGUMENT, "%s: expected options of a run, as in "
-                                                   "\"--algorithm flash1\"", word);
+            return refuse_unknown(word, error);
         snprintf(value, sizeof value, "%s", given ? given + 1 : "");
         if (!given && option->value && !option->value_optional) {
             status = next_word(&text, value, sizeof value, &found, error);
