@@ -54,6 +54,11 @@ struct sim_check_gradients {
  * over the rows, and else the root of W; for a key without weight gets nothing of what is left of
  * dP - delta.
  *
+ * A part of fewer than SIM_CHECK_PART_ELEMENTS elements has the tensor's budget alone here too. Its
+ * numbers are sums of terms of both signs, and a few of them may all be small by cancelling, while
+ * what rounding costs follows the terms: neither x nor e of so few says how large those are. It
+ * would take the sum of each element's squared terms, which the oracle does not give.
+ *
  * Rows and keys are sampled apart, by the K/V head and for all its query heads alike, with the
  * edges that sim_check_sample names; error_factor_dq and error_factor_dkv are what the algorithm is
  * allowed over the naive run.

@@ -12,11 +12,21 @@
 #include "reference/oracle.h"
 #include "simulator/fault_parts.h"
 
-enum { MOST_HEADS = 2 }; /* wrong K/V heads that are recomputed */
+enum {
+    MOST_HEADS = 2, /* wrong K/V heads that are recomputed */
+    PROBES = 12     /* rows, or keys, of a head that a mistake must fit before it is tried on all */
+};
 
-#define MOST_PRODUCTS 0x1p28
+#define MOST_PRODUCTS 0x1p31
 #define MOST_OWN_PRODUCTS 0x1p26 /* where the softmax is computed again */
+#define MOST_DOTS 0x1p23         /* pairs of a row and a key whose products are kept */
 #define FACTOR 1.5
+
+/* Some of the evidence's rows; all where n is 0. */
+struct probes {
+    int n;
+    int64_t at[PROBES];
+};
 
 /* One K/V head as doubles, and what its query heads' rows need. */
 struct head_trial {
@@ -26,7 +36,11 @@ struct head_trial {
     double *memory, *q, *k, *v, *dout; /* [group, n_rows, .] for q and dout */
     double *lse, *delta;               /* [group, n_rows] */
     double *o, *sum;                   /* O of a head; the output */
+    double *scores;                    /* [nk]: those of one row */
+    double *qk, *dov;                  /* [group, n_rows, nk]: q k^T and dO v^T; NULL: not kept */
     int64_t *all_rows;
+    struct probes probes;
+    double most_wrong, most_got; /* the largest finite |theirs - right| and |theirs| */
 };
 
 static void widen(const struct fa_tensor *from, int64_t batch, int64_t head, const int64_t *rows,
@@ -41,6 +55,7 @@ static void widen(const struct fa_tensor *from, int64_t batch, int64_t head, con
 static void give(struct head_trial *trial)
 {
     free(trial->memory);
+    free(trial->qk);
     free(trial->all_rows);
 }
 
@@ -52,7 +67,7 @@ static bool take(struct head_trial *trial)
     int64_t sums = (trial->evidence->which == SIM_OUT_DQ ? rows : p->nk) * trial->evidence->columns;
     double all = (double)rows * (double)(p->d + p->dv + 2) +
                  (double)(p->nk + 1) * (double)(p->d + p->dv) +
-                 (double)trial->n_rows * (double)p->dv + (double)sums;
+                 (double)trial->n_rows * (double)p->dv + (double)p->nk + (double)sums;
     if (all > 0x1p30)
         return false;
     trial->memory = malloc(((size_t)all + 1) * sizeof(double));
@@ -66,10 +81,69 @@ static bool take(struct head_trial *trial)
     trial->k = trial->delta + rows;
     trial->v = trial->k + p->nk * p->d;
     trial->o = trial->v + p->nk * p->dv;
-    trial->sum = trial->o + trial->n_rows * p->dv;
+    trial->scores = trial->o + trial->n_rows * p->dv;
+    trial->sum = trial->scores + p->nk;
     for (int64_t i = 0; i < most; i++)
         trial->all_rows[i] = i;
     return true;
+}
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < n; c++)
+        sum += a[c] * b[c];
+    return sum;
+}
+
+/* A softmax of the mistake's own needs all keys of each row, however few of them are looked at: the
+ * products are the same for every mistake. Without the memory they are made each time. */
+static void keep_products(struct head_trial *trial)
+{
+    const struct fa_problem *p = trial->evidence->theirs->problem;
+    int64_t rows = trial->group * trial->n_rows;
+    double pairs = (double)rows * (double)p->nk;
+    if (trial->evidence->which == SIM_OUT_DQ || pairs > MOST_DOTS ||
+        pairs * (double)(p->d + p->dv) > MOST_OWN_PRODUCTS)
+        return;
+    double *kept = malloc((2 * (size_t)pairs + 1) * sizeof *kept);
+    if (!kept)
+        return;
+    trial->qk = kept;
+    trial->dov = kept + rows * p->nk;
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t key = 0; key < p->nk; key++) {
+            int64_t at = row * p->nk + key;
+            trial->qk[at] = dot(trial->q + row * p->d, trial->k + key * p->d, p->d);
+            trial->dov[at] = dot(trial->dout + row * p->dv, trial->v + key * p->dv, p->dv);
+        }
+}
+
+/* The worst of the rows, and others spread evenly over them. */
+static void choose_probes(struct head_trial *trial)
+{
+    const struct sim_fault_evidence *e = trial->evidence;
+    int64_t heads = e->which == SIM_OUT_DQ ? trial->group : 1, first = trial->kv_head * heads;
+    struct probes *probes = &trial->probes;
+    int64_t worst = 0;
+    for (int64_t h = first; h < first + heads; h++)
+        for (int64_t i = 0; i < e->n_rows; i++)
+            for (int64_t c = 0; c < e->columns; c++) {
+                double got = sim_fault_got(e, e->got, h, i, c);
+                double off = fabs(got - sim_fault_right(e, h, i, c));
+                trial->most_got =
+                    isfinite(got) ? fmax(trial->most_got, fabs(got)) : trial->most_got;
+                if (!(off > trial->most_wrong))
+                    continue;
+                trial->most_wrong = off;
+                worst = i;
+            }
+    probes->at[probes->n++] = worst;
+    for (int64_t n = 0; n < PROBES - 1; n++) {
+        int64_t i = n * (e->n_rows - 1) / (PROBES - 2);
+        if (i != worst && (probes->n == 1 || probes->at[probes->n - 1] < i))
+            probes->at[probes->n++] = i;
+    }
 }
 
 static enum fa_status prepare(struct head_trial *trial, struct fa_error *error)
@@ -100,15 +174,9 @@ static enum fa_status prepare(struct head_trial *trial, struct fa_error *error)
             trial->delta[g * n + i] = delta;
         }
     }
+    keep_products(trial);
+    choose_probes(trial);
     return FA_OK;
-}
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t c = 0; c < n; c++)
-        sum += a[c] * b[c];
-    return sum;
 }
 
 static void add(double *to, double factor, const double *from, int64_t n)
@@ -146,6 +214,7 @@ struct row_trial {
     const struct sim_fault_alternative *alternative;
     const double *q, *dout;
     int64_t batch, head, row, keys;
+    int64_t at; /* counting the group's rows */
 };
 
 static struct row_trial row_of(const struct head_trial *trial,
@@ -162,6 +231,7 @@ static struct row_trial row_of(const struct head_trial *trial,
         .head = trial->kv_head % p->kv_heads * trial->group + g,
         .row = trial->rows[i],
         .keys = p->nk + (a->more_keys < 0 ? a->more_keys : 0),
+        .at = at,
     };
 }
 
@@ -172,8 +242,17 @@ static double score_of(const struct row_trial *r, int64_t key)
     const struct fa_problem *p = t->problem;
     if (!sim_fault_shows(r->alternative, t, r->batch, r->head, r->row, key))
         return -INFINITY;
-    return r->alternative->scale * dot(r->q, r->trial->k + key * p->d, p->d) +
-           bias_of(p, r->batch, r->head, r->row, key);
+    double product = r->trial->qk ? r->trial->qk[r->at * p->nk + key]
+                                  : dot(r->q, r->trial->k + key * p->d, p->d);
+    return r->alternative->scale * product + bias_of(p, r->batch, r->head, r->row, key);
+}
+
+/* dO times V of the key. */
+static double dov_of(const struct row_trial *r, int64_t key)
+{
+    const struct fa_problem *p = r->trial->evidence->theirs->problem;
+    return r->trial->dov ? r->trial->dov[r->at * p->nk + key]
+                         : dot(r->dout, r->trial->v + key * p->dv, p->dv);
 }
 
 static double keep_of(const struct row_trial *r, int64_t key)
@@ -185,23 +264,25 @@ static double keep_of(const struct row_trial *r, int64_t key)
 /* LSE and delta of the row's own mistake; LSE is -INFINITY where it sees no key. */
 static void solve_softmax(const struct row_trial *r, double *lse, double *delta)
 {
-    const struct fa_problem *p = r->trial->evidence->theirs->problem;
-    double m = -INFINITY, l = 0, sum = 0;
-    for (int64_t key = 0; key < r->keys; key++)
-        m = fmax(m, score_of(r, key));
+    double m = -INFINITY, l = 0, sum = 0, *scores = r->trial->scores;
+    for (int64_t key = 0; key < r->keys; key++) {
+        scores[key] = score_of(r, key);
+        m = fmax(m, scores[key]);
+    }
     for (int64_t key = 0; key < r->keys && isfinite(m); key++) {
-        double weight = exp(score_of(r, key) - m), z = weight > 0 ? keep_of(r, key) : 0;
+        double weight = scores[key] > -INFINITY ? exp(scores[key] - m) : 0;
+        double z = weight > 0 ? keep_of(r, key) : 0;
         l += weight;
         if (z > 0)
-            sum += weight * z * dot(r->dout, r->trial->v + key * p->dv, p->dv);
+            sum += weight * z * dov_of(r, key);
     }
     *lse = m + log(l);
     *delta = sum / l;
 }
 
-/* What row i of the group's head g gives to the output. */
+/* What row i of the group's head g gives to the output: to those keys of dK and dV. */
 static void add_row(struct head_trial *trial, const struct sim_fault_alternative *a, int64_t g,
-                    int64_t i)
+                    int64_t i, const struct probes *few)
 {
     const struct fa_problem *p = trial->evidence->theirs->problem;
     enum sim_output which = trial->evidence->which;
@@ -211,8 +292,12 @@ static void add_row(struct head_trial *trial, const struct sim_fault_alternative
     double lse = trial->lse[at], delta = trial->delta[at];
     if (a->own_softmax)
         solve_softmax(&r, &lse, &delta);
-    for (int64_t key = 0; key < r.keys && isfinite(lse); key++) {
-        double weight = exp(score_of(&r, key) - lse);
+    bool all = few->n == 0 || which == SIM_OUT_DQ;
+    int64_t n = isfinite(lse) ? (all ? r.keys : few->n) : 0;
+    for (int64_t nth = 0; nth < n; nth++) {
+        int64_t key = all ? nth : trial->evidence->rows[few->at[nth]];
+        double score = key < r.keys ? score_of(&r, key) : -INFINITY;
+        double weight = score > -INFINITY ? exp(score - lse) : 0;
         if (!(weight > 0))
             continue;
         double z = keep_of(&r, key);
@@ -220,7 +305,7 @@ static void add_row(struct head_trial *trial, const struct sim_fault_alternative
             add(trial->sum + key * p->dv, weight * z, dout, p->dv);
             continue;
         }
-        double dp = z > 0 ? z * dot(dout, trial->v + key * p->dv, p->dv) : 0;
+        double dp = z > 0 ? z * dov_of(&r, key) : 0;
         double scale = a->own_softmax ? a->scale : p->scale;
         double ds = scale * weight * (dp - (a->no_delta ? 0 : delta));
         if (which == SIM_OUT_DQ)
@@ -230,39 +315,66 @@ static void add_row(struct head_trial *trial, const struct sim_fault_alternative
     }
 }
 
-/* Whether the output agrees with the mistake in this K/V head: within the budget, which grows with
- * the values, and clearly better than with the truth. */
-static bool agrees(const struct head_trial *trial)
+/* How far the output is from the mistake's, and the largest of those. */
+struct fit {
+    double error, most;
+};
+
+static struct fit fit_of(const struct head_trial *trial, const struct probes *few)
 {
     const struct sim_fault_evidence *e = trial->evidence;
     bool dq = e->which == SIM_OUT_DQ;
     int64_t heads = dq ? trial->group : 1, first = trial->kv_head * heads;
-    double most = 0, wrong = 0, error = 0;
+    int64_t n = few->n > 0 ? few->n : e->n_rows;
+    struct fit fit = {0, 0};
     for (int64_t h = 0; h < heads; h++)
-        for (int64_t i = 0; i < e->n_rows; i++)
+        for (int64_t nth = 0; nth < n; nth++) {
+            int64_t i = few->n > 0 ? few->at[nth] : nth, row = dq ? h * e->n_rows + i : e->rows[i];
             for (int64_t c = 0; c < e->columns; c++) {
-                int64_t row = dq ? h * e->n_rows + i : e->rows[i];
                 double made = trial->sum[row * e->columns + c];
-                double got = sim_fault_got(e, e->got, first + h, i, c);
-                most = fmax(most, fabs(made));
-                wrong = fmax(wrong, fabs(got - sim_fault_right(e, first + h, i, c)));
-                if (!(fabs(got - made) <= error))
-                    error = isfinite(got - made) ? fabs(got - made) : INFINITY;
+                double off = fabs(sim_fault_got(e, e->got, first + h, i, c) - made);
+                fit.most = fmax(fit.most, fabs(made));
+                if (!(off <= fit.error))
+                    fit.error = isfinite(off) ? off : INFINITY;
             }
-    double growth = e->most_right > 0 ? fmax(1, most / e->most_right) : 1;
-    return error <= FACTOR * growth * e->budget && 2 * error <= wrong;
+        }
+    return fit;
 }
 
-static bool holds(struct head_trial *trial, const struct sim_fault_alternative *a)
+/* The mistake's output in some rows, or all. */
+static struct fit solve(struct head_trial *trial, const struct sim_fault_alternative *a,
+                        const struct probes *few)
 {
     const struct fa_problem *p = trial->evidence->theirs->problem;
-    int64_t sums = trial->evidence->which == SIM_OUT_DQ ? trial->group * trial->n_rows : p->nk;
+    bool dq = trial->evidence->which == SIM_OUT_DQ;
+    int64_t sums = dq ? trial->group * trial->n_rows : p->nk;
+    int64_t n = dq && few->n > 0 ? few->n : trial->n_rows;
     memset(trial->sum, 0, (size_t)(sums * trial->evidence->columns) * sizeof *trial->sum);
     for (int64_t g = a->one_head ? trial->group - 1 : 0; g < trial->group; g++)
-        for (int64_t i = 0; i < trial->n_rows; i++)
+        for (int64_t nth = 0; nth < n; nth++) {
+            int64_t i = dq && few->n > 0 ? few->at[nth] : nth;
             if (trial->rows[i] < p->nq - a->fewer_rows)
-                add_row(trial, a, g, i);
-    return agrees(trial);
+                add_row(trial, a, g, i, few);
+        }
+    return fit_of(trial, few);
+}
+
+/* Whether the output agrees with the mistake in this K/V head: within the budget, which grows with
+ * the values, and clearly better than with the truth. What holds for all rows holds for a few of
+ * them, and no value of a mistake that holds is larger than theirs by more than its error: so a few
+ * rows tell most mistakes from theirs, and none is lost by that. */
+static bool holds(struct head_trial *trial, const struct sim_fault_alternative *a)
+{
+    const struct sim_fault_evidence *e = trial->evidence;
+    const struct probes all = {0, {0}};
+    double most_error = trial->most_wrong / 2, most = 1.001 * (trial->most_got + most_error);
+    double growth = e->most_right > 0 ? fmax(1, most / e->most_right) : 1;
+    struct fit fit = solve(trial, a, &trial->probes);
+    if (fit.error > fmin(most_error, FACTOR * growth * e->budget))
+        return false;
+    fit = solve(trial, a, &all);
+    growth = e->most_right > 0 ? fmax(1, fit.most / e->most_right) : 1;
+    return fit.error <= FACTOR * growth * e->budget && fit.error <= most_error;
 }
 
 /* Those that a backward pass can make on its own: masks, tiles, the scale of S; and three more. */

@@ -1,4 +1,4 @@
-/* The rows of one wrong output beside the oracle's, and what can be said of them without more. */
+/* The rows of one wrong output beside the oracle's, and which of their elements are wrong. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { CHUNK_ROWS = SIM_CHECK_PART_ROWS };
 
-static bool is_of_keys(enum sim_output which)
+bool sim_fault_is_of_keys(enum sim_output which)
 {
     return which == SIM_OUT_DK || which == SIM_OUT_DV;
 }
@@ -19,12 +19,21 @@ static bool is_of_keys(enum sim_output which)
 int64_t sim_fault_output_heads(const struct sim_theirs *theirs, enum sim_output which)
 {
     const struct fa_problem *p = theirs->problem;
-    return p->batch * (is_of_keys(which) ? p->kv_heads : p->heads);
+    return p->batch * (sim_fault_is_of_keys(which) ? p->kv_heads : p->heads);
 }
 
 int64_t sim_fault_output_rows(const struct sim_theirs *theirs, enum sim_output which)
 {
-    return is_of_keys(which) ? theirs->problem->nk : theirs->problem->nq;
+    return sim_fault_is_of_keys(which) ? theirs->problem->nk : theirs->problem->nq;
+}
+
+int64_t sim_fault_compared_rows(const struct sim_theirs *theirs, enum sim_output which, bool full)
+{
+    bool forward = which == SIM_OUT_O || which == SIM_OUT_LSE;
+    int64_t n = sim_fault_output_rows(theirs, which);
+    return full || n <= (forward ? SIM_CHECK_ALL_ROWS : SIM_CHECK_ALL_GRADIENTS)
+               ? n
+               : SIM_CHECK_SAMPLED_ROWS;
 }
 
 bool sim_fault_is_wrong(double got, double right, double budget)
@@ -113,7 +122,7 @@ static void list_rows(struct sim_fault_evidence *e, const int64_t worst[4], int6
     if (e->n_rows == n)
         for (int64_t i = 0; i < n; i++)
             e->rows[i] = i;
-    else if (is_of_keys(e->which))
+    else if (sim_fault_is_of_keys(e->which))
         sim_check_sample_axis(n, edges, 6, head, e->rows);
     else if (e->which == SIM_OUT_DQ) /* sampled by the K/V head */
         sim_check_sample(p, head / (p->heads / p->kv_heads), e->rows);
@@ -142,7 +151,7 @@ static int64_t rows_of_job(const struct sim_fault_evidence *e, int64_t job, int6
 {
     const struct fa_problem *p = e->theirs->problem;
     int64_t chunks = sim_check_parts_of(e->n_rows), in_head = job % chunks * CHUNK_ROWS;
-    int64_t heads = is_of_keys(e->which) ? 1 : p->heads / p->kv_heads;
+    int64_t heads = sim_fault_is_of_keys(e->which) ? 1 : p->heads / p->kv_heads;
     if (e->which != SIM_OUT_O && e->which != SIM_OUT_LSE) {
         *first = job * heads * e->n_rows;
         return heads * e->n_rows;
@@ -172,8 +181,8 @@ static enum fa_status solve_rows(const struct sim_fault_evidence *e, enum source
     return status;
 }
 
-static enum fa_status solve_job(const struct sim_fault_evidence *e, enum source source,
-                                int64_t job, double *to, struct fa_error *error)
+static enum fa_status solve_job(const struct sim_fault_evidence *e, enum source source, int64_t job,
+                                double *to, struct fa_error *error)
 {
     const struct sim_theirs *t = e->theirs;
     const struct fa_problem *p = t->problem;
@@ -182,7 +191,7 @@ static enum fa_status solve_job(const struct sim_fault_evidence *e, enum source 
         return solve_rows(e, source, first, n, to, error);
     }
     struct fa_gradient_parts parts = {.rows = e->rows, .n_rows = e->n_rows};
-    if (is_of_keys(e->which))
+    if (sim_fault_is_of_keys(e->which))
         parts = (struct fa_gradient_parts){.keys = e->rows, .n_keys = e->n_rows};
     return (source == ORACLE ? fa_oracle_gradients : fa_naive_gradients)(
         p, t->q, t->k, t->v, t->dout, job, &parts, e->which == SIM_OUT_DQ ? to : NULL,
@@ -222,8 +231,7 @@ static enum fa_status solve(const struct sim_fault_evidence *e, const struct fa_
     return status;
 }
 
-/* Element `at` of theirs, in the order of `right`. */
-static double theirs_at(const struct sim_fault_evidence *e, int64_t at)
+double sim_fault_theirs_at(const struct sim_fault_evidence *e, int64_t at)
 {
     int64_t row = at / e->columns;
     return sim_fault_got(e, e->got, row / e->n_rows, row % e->n_rows, at % e->columns);
@@ -238,7 +246,7 @@ static enum fa_status excuse_underflow(struct sim_fault_evidence *e, struct fa_e
     for (int64_t job = 0; job < jobs && status == FA_OK; job++) {
         int64_t at, n = rows_of_job(e, job, &at) * e->columns, i = 0;
         at *= e->columns;
-        while (i < n && !(isinf(e->right[at + i]) && isnan(theirs_at(e, at + i))))
+        while (i < n && !(isinf(e->right[at + i]) && isnan(sim_fault_theirs_at(e, at + i))))
             i++;
         if (i == n)
             continue;
@@ -247,72 +255,44 @@ static enum fa_status excuse_underflow(struct sim_fault_evidence *e, struct fa_e
             return fa_fail(error, FA_NO_MEMORY, "no memory for the naive run's rows");
         status = solve_job(e, NAIVE, job, naive, error);
         for (; i < n && status == FA_OK; i++)
-            if (isinf(e->right[at + i]) && isnan(naive[i]) && isnan(theirs_at(e, at + i)))
-                e->right[at + i] = theirs_at(e, at + i);
+            if (isinf(e->right[at + i]) && isnan(naive[i]) && isnan(sim_fault_theirs_at(e, at + i)))
+                e->right[at + i] = sim_fault_theirs_at(e, at + i);
         free(naive);
     }
     return status;
 }
 
-/* The budgets of the parts of the output, by heads. */
-static enum fa_status find_budgets(const struct sim_fault_evidence *e, bool full,
-                                   const struct fa_watch *watch, double *budgets,
-                                   struct fa_error *error)
-{
-    const struct sim_theirs *t = e->theirs;
-    enum sim_check_mode mode = full ? SIM_CHECK_FULL : SIM_CHECK_SAMPLE;
-    struct sim_check forward;
-    struct sim_check_gradients backward;
-    const struct fa_tensor *given[SIM_OUTPUTS] = {[SIM_OUT_O] = t->output[SIM_OUT_O]};
-    double *parts[SIM_OUTPUTS] = {NULL};
-    given[e->which] = e->got;
-    parts[e->which] = budgets;
-    if (e->which == SIM_OUT_O || e->which == SIM_OUT_LSE)
-        return sim_check_forward_parts(t->problem, t->q, t->k, t->v, given[SIM_OUT_O],
-                                       given[SIM_OUT_LSE], mode, t->error_factor, e->threads,
-                                       watch, parts[SIM_OUT_O], parts[SIM_OUT_LSE], &forward,
-                                       error);
-    return sim_check_backward_parts(t->problem, t->q, t->k, t->v, t->dout, given[SIM_OUT_DQ],
-                                    given[SIM_OUT_DK], given[SIM_OUT_DV], mode,
-                                    t->error_factor_dq, t->error_factor_dkv, e->threads, watch,
-                                    parts + SIM_OUT_DQ, &backward, error);
-}
-
 static bool is_row_wrong(const struct sim_fault_evidence *e, int64_t row, double budget)
 {
     for (int64_t at = row * e->columns; at < (row + 1) * e->columns; at++)
-        if (sim_fault_is_wrong(theirs_at(e, at), e->right[at], budget))
+        if (sim_fault_is_wrong(sim_fault_theirs_at(e, at), e->right[at], budget))
             return true;
     return false;
 }
 
+double sim_fault_own_budget(const struct sim_fault_evidence *e, int64_t row)
+{
+    int64_t part = row % e->n_rows / SIM_CHECK_PART_ROWS;
+    return e->part_budgets[row / e->n_rows * sim_check_parts_of(e->n_rows) + part];
+}
+
 /* Where only parts fail: the smallest budget of those judges all, and rows that are within their
  * own part's are right as they stand, so that no other is found wrong by that. */
-static enum fa_status judge_by_parts(struct sim_fault_evidence *e, const struct sim_judged *judged,
-                                     bool full, const struct fa_watch *watch,
-                                     struct fa_error *error)
+static void judge_by_parts(struct sim_fault_evidence *e, const struct sim_judged *judged)
 {
-    int64_t n_parts = sim_check_parts_of(e->n_rows), n_rows = e->heads * e->n_rows;
-    double *budgets = malloc((size_t)(e->heads * n_parts + 1) * sizeof *budgets);
-    if (!budgets)
-        return fa_fail(error, FA_NO_MEMORY, "no memory for the budgets of parts");
-    enum fa_status status = find_budgets(e, full, watch, budgets, error);
     e->budget = judged->part.budget;
-    for (int pass = 0; pass < 2 && status == FA_OK; pass++) {
-        for (int64_t row = 0; row < n_rows; row++) {
-            int64_t part = row % e->n_rows / SIM_CHECK_PART_ROWS;
-            double own = budgets[row / e->n_rows * n_parts + part];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t row = 0; row < e->heads * e->n_rows; row++) {
+            double own = sim_fault_own_budget(e, row);
             bool wrong = is_row_wrong(e, row, own);
             if (pass == 0 && wrong)
                 e->budget = fmin(e->budget, own);
-            for (int64_t at = row * e->columns;
-                 pass == 1 && !wrong && at < (row + 1) * e->columns; at++)
-                if (sim_fault_is_wrong(theirs_at(e, at), e->right[at], e->budget))
-                    e->right[at] = theirs_at(e, at);
+            for (int64_t at = row * e->columns; pass == 1 && !wrong && at < (row + 1) * e->columns;
+                 at++)
+                if (sim_fault_is_wrong(sim_fault_theirs_at(e, at), e->right[at], e->budget))
+                    e->right[at] = sim_fault_theirs_at(e, at);
         }
     }
-    free(budgets);
-    return status;
 }
 
 static void tally(struct sim_fault_evidence *e)
@@ -336,21 +316,20 @@ static void tally(struct sim_fault_evidence *e)
 }
 
 enum fa_status sim_fault_evidence_make(const struct sim_theirs *theirs, enum sim_output which,
-                                       const struct sim_judged *judged, bool full, int threads,
-                                       const struct fa_watch *watch,
+                                       const struct sim_judged *judged, const double *part_budgets,
+                                       bool full, int threads, const struct fa_watch *watch,
                                        struct sim_fault_evidence *evidence, struct fa_error *error)
 {
-    bool forward = which == SIM_OUT_O || which == SIM_OUT_LSE;
     int64_t n = sim_fault_output_rows(theirs, which), elements;
-    int64_t most = forward ? SIM_CHECK_ALL_ROWS : SIM_CHECK_ALL_GRADIENTS;
     struct sim_fault_evidence e = {
         .theirs = theirs,
         .which = which,
         .got = theirs->output[which],
         .budget = judged->budget,
+        .part_budgets = part_budgets,
         .threads = threads,
         .heads = sim_fault_output_heads(theirs, which),
-        .n_rows = full || n <= most ? n : SIM_CHECK_SAMPLED_ROWS,
+        .n_rows = sim_fault_compared_rows(theirs, which, full),
         .columns = theirs->output[which]->shape[3],
     };
     if (fa_multiply(e.heads, e.n_rows, &elements) && elements < PTRDIFF_MAX / 16) {
@@ -371,7 +350,7 @@ enum fa_status sim_fault_evidence_make(const struct sim_theirs *theirs, enum sim
     if (status == FA_OK)
         status = excuse_underflow(&e, error);
     if (status == FA_OK && sim_judged_fails_in_parts(judged))
-        status = judge_by_parts(&e, judged, full, watch, error);
+        judge_by_parts(&e, judged);
     if (status != FA_OK)
         goto done;
     tally(&e);
@@ -388,50 +367,4 @@ void sim_fault_evidence_free(struct sim_fault_evidence *evidence)
     free(evidence->right);
     free(evidence->wrong);
     memset(evidence, 0, sizeof *evidence);
-}
-
-enum fa_status sim_fault_map_make(const struct sim_fault_evidence *e, struct sim_fault_map *map,
-                                  struct fa_error *error)
-{
-    int64_t n = sim_fault_output_rows(e->theirs, e->which), cells;
-    int64_t side = is_of_keys(e->which) ? e->theirs->bc : e->theirs->br;
-    struct sim_fault_map made = {.heads = e->heads, .side = side};
-    made.tiles = n / side + (n % side != 0);
-    if (fa_multiply(made.heads, made.tiles, &cells) && cells < PTRDIFF_MAX / 16)
-        made.error = malloc((size_t)(cells + 1) * sizeof *made.error);
-    if (!made.error)
-        return fa_fail(error, FA_NO_MEMORY, "no memory for the map of the errors");
-    for (int64_t cell = 0; cell < cells; cell++)
-        made.error[cell] = NAN;
-    for (int64_t head = 0; head < e->heads; head++) {
-        for (int64_t i = 0; i < e->n_rows; i++) {
-            float *cell = &made.error[head * made.tiles + e->rows[i] / side];
-            for (int64_t c = 0; c < e->columns; c++) {
-                double got = sim_fault_got(e, e->got, head, i, c),
-                       right = sim_fault_right(e, head, i, c);
-                bool wrong = sim_fault_is_wrong(got, right, e->budget);
-                double error_here = isfinite(got) && isfinite(right)
-                                        ? fabs(got - right) / (e->budget > 0 ? e->budget : 1)
-                                        : (wrong ? INFINITY : 0);
-                if (wrong && !(e->budget > 0))
-                    error_here = INFINITY;
-                *cell = fmaxf(*cell, (float)error_here);
-            }
-        }
-    }
-    *map = made;
-    return FA_OK;
-}
-
-bool sim_fault_is_in_last_tile(const struct sim_fault_evidence *e)
-{
-    int64_t n = sim_fault_output_rows(e->theirs, e->which);
-    int64_t side = is_of_keys(e->which) ? e->theirs->bc : e->theirs->br;
-    if (n <= side || n % side == 0 || e->n_wrong == 0)
-        return false;
-    for (int64_t head = 0; head < e->heads; head++)
-        for (int64_t i = 0; i < e->n_rows; i++)
-            if (e->wrong[head * e->n_rows + i] > 0 && e->rows[i] < n / side * side)
-                return false;
-    return true;
 }

@@ -8,9 +8,14 @@
 #include <string.h>
 
 #include "reference/dropout.h"
+#include "reference/oracle.h"
 #include "simulator/fault_parts.h"
 
-enum { PROBES = 64, WRONG_PROBES = 48 };
+enum {
+    PROBES = 64,
+    WRONG_PROBES = 48,
+    FIRST_PROBES = 8 /* of one head, which a mistake must fit before it is tried on all */
+};
 
 #define FACTOR 1.5 /* few rows: the naive run's largest error is a little smaller on them */
 #define MOST_MASK_BYTES (INT64_C(1) << 28)
@@ -20,6 +25,8 @@ struct trial {
     const struct sim_fault_evidence *evidence;
     const struct sim_fault_alternative *alternative;
     int64_t places[PROBES], n; /* indices into the evidence's rows */
+    int64_t worst_head;
+    double most_wrong; /* the largest error against the truth on those rows */
     struct fa_problem problem;
     struct fa_tensor q, k, v, o, lse, mask, bias, keep;
 };
@@ -254,17 +261,58 @@ static enum fa_status trial_make(struct trial *trial, struct fa_error *error)
     return status;
 }
 
-/* The largest error against the truth on the rows that are tried. */
-static double error_of(const struct trial *trial)
+/* The largest error against the truth on the rows that are tried, and where; the place of that row
+ * comes first. */
+static void find_worst(struct trial *trial)
 {
     const struct sim_fault_evidence *e = trial->evidence;
-    double most = 0;
+    int64_t worst = 0;
     for (int64_t head = 0; head < e->heads; head++)
         for (int64_t i = 0; i < trial->n; i++)
-            for (int64_t c = 0; c < e->columns; c++)
-                most = fmax(most, fabs(sim_fault_got(e, e->got, head, trial->places[i], c) -
-                                       sim_fault_right(e, head, trial->places[i], c)));
-    return most;
+            for (int64_t c = 0; c < e->columns; c++) {
+                double off = fabs(sim_fault_got(e, e->got, head, trial->places[i], c) -
+                                  sim_fault_right(e, head, trial->places[i], c));
+                if (!(off > trial->most_wrong))
+                    continue;
+                trial->most_wrong = off;
+                trial->worst_head = head;
+                worst = i;
+            }
+    int64_t first = trial->places[0];
+    trial->places[0] = trial->places[worst];
+    trial->places[worst] = first;
+}
+
+/* A mistake that holds is at most half as far from theirs as the truth is, so that a few rows of
+ * one head tell most mistakes from theirs, and none is lost by that. */
+static enum fa_status trial_is_far(const struct trial *trial, bool *far, struct fa_error *error)
+{
+    struct trial few = *trial;
+    const struct fa_tensor *got = trial->evidence->which == SIM_OUT_LSE ? &few.lse : &few.o;
+    int64_t rows[FIRST_PROBES], columns = trial->evidence->columns, heads = few.problem.heads;
+    double *o = malloc((size_t)(FIRST_PROBES * few.problem.dv + 1) * sizeof *o);
+    double lse[FIRST_PROBES];
+    *far = false;
+    few.n = 0;
+    for (int64_t i = 0; i < FIRST_PROBES && i < trial->n; i++) {
+        few.places[i] = trial->places[i == 0 ? 0 : i * (trial->n - 1) / (FIRST_PROBES - 1)];
+        rows[few.n++] = i;
+    }
+    enum fa_status status = o ? trial_make(&few, error)
+                              : fa_fail(error, FA_NO_MEMORY, "no memory for the rows of a mistake");
+    if (status == FA_OK)
+        status = fa_oracle_rows(&few.problem, &few.q, &few.k, &few.v, few.worst_head, rows, few.n,
+                                o, lse, error);
+    const double *made = got == &few.lse ? lse : o;
+    for (int64_t i = 0; status == FA_OK && i < few.n; i++)
+        for (int64_t c = 0; c < columns; c++)
+            *far = *far || 2 * fabs(fa_tensor_get(got, few.worst_head / heads,
+                                                  few.worst_head % heads, i, c) -
+                                    made[i * columns + c]) >
+                               trial->most_wrong;
+    trial_free(&few);
+    free(o);
+    return status;
 }
 
 /* Whether the output, O or LSE, agrees with the oracle's own mistake. */
@@ -272,16 +320,20 @@ static enum fa_status trial_run(struct trial *trial, const struct fa_watch *watc
                                 struct fa_error *error)
 {
     struct sim_check check;
-    enum fa_status status = trial_make(trial, error);
+    bool far;
+    enum fa_status status = trial_is_far(trial, &far, error);
+    if (status != FA_OK || far)
+        return status;
+    status = trial_make(trial, error);
     if (status == FA_OK)
         status = sim_check_forward(&trial->problem, &trial->q, &trial->k, &trial->v, &trial->o,
                                    &trial->lse, SIM_CHECK_FULL, FACTOR, trial->evidence->threads,
                                    watch, &check, error);
     if (status == FA_OK && trial->evidence->which == SIM_OUT_LSE)
         *holds = fa_comparison_within(&check.lse, check.lse_budget) &&
-                 2 * check.lse.max_abs_error <= error_of(trial);
+                 2 * check.lse.max_abs_error <= trial->most_wrong;
     else if (status == FA_OK)
-        *holds = check.pass && 2 * check.o.max_abs_error <= error_of(trial);
+        *holds = check.pass && 2 * check.o.max_abs_error <= trial->most_wrong;
     trial_free(trial);
     return status;
 }
@@ -291,18 +343,21 @@ enum fa_status sim_fault_try_forward(const struct sim_fault_evidence *evidence,
                                      struct sim_fault_finding *finding, struct fa_error *error)
 {
     struct sim_fault_alternative list[SIM_MOST_ALTERNATIVES];
-    struct trial chosen = {.evidence = evidence};
+    struct trial chosen = {.evidence = evidence, .problem = *evidence->theirs->problem};
     enum fa_status status = FA_OK;
     int n = sim_fault_alternatives_list(evidence->theirs, list);
     if (!choose_places(&chosen))
         return fa_fail(error, FA_NO_MEMORY, "no memory to choose the rows that are tried");
     if (!trial_fits(&chosen))
         return FA_OK;
+    find_worst(&chosen);
     for (int i = 0; i < n && status == FA_OK; i++) {
         struct trial trial = chosen;
         bool holds = false;
         trial.alternative = &list[i];
         status = trial_run(&trial, watch, &holds, error);
+        if (status == FA_OK && watch && watch->tick && !watch->tick(watch->context, 1))
+            status = fa_fail(error, FA_CANCELLED, "stopped before the fault was found");
         if (status == FA_OK && holds) {
             sim_fault_found(finding, list[i].fault, "%s", list[i].look);
             return FA_OK;

@@ -17,6 +17,7 @@ struct sim_fault_evidence {
     enum sim_output which;
     const struct fa_tensor *got;
     double budget; /* the tensor's; where only parts fail, the smallest of those that do */
+    const double *part_budgets; /* [heads, sim_check_parts_of(n_rows)]; the caller's */
     int threads;
     int64_t heads, n_rows, columns; /* heads batch-major: query heads, K/V heads for dK and dV */
     int64_t *rows;                  /* ascending */
@@ -32,14 +33,25 @@ struct sim_fault_evidence {
 /* Fills *evidence; `worst` is the worst element's place (sim_judged), whose row is among the rows.
  * Errors: FA_NO_MEMORY, FA_CANCELLED. */
 enum fa_status sim_fault_evidence_make(const struct sim_theirs *theirs, enum sim_output which,
-                                       const struct sim_judged *judged, bool full, int threads,
+                                       const struct sim_judged *judged,
+                                       const double *part_budgets, bool full, int threads,
                                        const struct fa_watch *watch,
                                        struct sim_fault_evidence *evidence, struct fa_error *error);
 void sim_fault_evidence_free(struct sim_fault_evidence *evidence);
 
+/* dK and dV, whose rows are keys. */
+bool sim_fault_is_of_keys(enum sim_output which);
+
 /* The heads of an output, and the rows (keys for dK and dV) of each. */
 int64_t sim_fault_output_heads(const struct sim_theirs *theirs, enum sim_output which);
 int64_t sim_fault_output_rows(const struct sim_theirs *theirs, enum sim_output which);
+
+/* Rows of a head that are compared, and looked at. */
+int64_t sim_fault_compared_rows(const struct sim_theirs *theirs, enum sim_output which, bool full);
+
+/* What is off that the fault is not about. */
+struct sim_fault_rest sim_fault_rest_find(const struct sim_fault_evidence *evidence,
+                                          enum sim_fault fault);
 
 /* Whether `got` is not `right` within the budget; see compare.h on NaN and infinities. */
 bool sim_fault_is_wrong(double got, double right, double budget);
@@ -49,6 +61,11 @@ double sim_fault_got(const struct sim_fault_evidence *evidence, const struct fa_
                      int64_t head, int64_t i, int64_t c);
 double sim_fault_right(const struct sim_fault_evidence *evidence, int64_t head, int64_t i,
                        int64_t c);
+
+/* Theirs at an index of `right`; and the budget of the part that a row belongs to, which counts
+ * those of all heads. */
+double sim_fault_theirs_at(const struct sim_fault_evidence *evidence, int64_t at);
+double sim_fault_own_budget(const struct sim_fault_evidence *evidence, int64_t row);
 
 /* Whether `factor` times the view, an output of the evidence's shape, is right in all rows. */
 bool sim_fault_view_is_right(const struct sim_fault_evidence *evidence,

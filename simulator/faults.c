@@ -54,11 +54,9 @@ static void locate(const struct sim_theirs *theirs, enum sim_output which, bool 
     int64_t columns = theirs->output[which]->shape[3], n = sim_fault_output_rows(theirs, which);
     int64_t heads = which == SIM_OUT_DK || which == SIM_OUT_DV ? p->kv_heads : p->heads;
     bool forward = which == SIM_OUT_O || which == SIM_OUT_LSE;
-    int64_t most = forward ? SIM_CHECK_ALL_ROWS : SIM_CHECK_ALL_GRADIENTS;
-    int64_t compared = full || n <= most ? n : SIM_CHECK_SAMPLED_ROWS;
+    int64_t compared = sim_fault_compared_rows(theirs, which, full);
     int64_t sample[SIM_CHECK_SAMPLED_ROWS];
-    int64_t index =
-        sim_judged_fails_in_parts(judged) ? judged->part.worst : judged->compared.worst;
+    int64_t index = sim_judged_fails_in_parts(judged) ? judged->part.worst : judged->compared.worst;
     for (int axis = 0; axis < 4; axis++)
         judged->worst[axis] = -1;
     if (index < 0)
@@ -128,21 +126,38 @@ static void scan(const struct sim_theirs *theirs, enum sim_output which,
     judged->pass = judged->beyond == 0;
 }
 
+/* Places for the budgets of all parts, by outputs. */
+static enum fa_status take_budgets(const struct sim_theirs *t, bool full,
+                                   double *budgets[SIM_OUTPUTS], struct fa_error *error)
+{
+    for (int i = 0; i < SIM_OUTPUTS; i++) {
+        enum sim_output which = (enum sim_output)i;
+        int64_t n = sim_check_parts_of(sim_fault_compared_rows(t, which, full));
+        if (!is_given(t, which))
+            continue;
+        if (!fa_multiply(n, sim_fault_output_heads(t, which), &n) || n >= PTRDIFF_MAX / 16 ||
+            !(budgets[i] = malloc((size_t)(n + 1) * sizeof *budgets[i])))
+            return fa_fail(error, FA_NO_MEMORY, "no memory for the budgets of parts");
+    }
+    return FA_OK;
+}
+
 /* Compares all that is given, and finds the worst of each. */
 static enum fa_status compare(const struct sim_theirs *t, enum sim_check_mode mode, int threads,
-                              const struct fa_watch *watch, struct sim_verdict *verdict,
-                              struct fa_error *error)
+                              const struct fa_watch *watch, double *const budgets_of[SIM_OUTPUTS],
+                              struct sim_verdict *verdict, struct fa_error *error)
 {
     struct sim_check forward = {.pass = true};
     struct sim_check_gradients backward = {.pass = true};
     enum fa_status status =
-        sim_check_forward(t->problem, t->q, t->k, t->v, t->output[SIM_OUT_O],
-                          t->output[SIM_OUT_LSE], mode, t->error_factor, threads, watch, &forward,
-                          error);
+        sim_check_forward_parts(t->problem, t->q, t->k, t->v, t->output[SIM_OUT_O],
+                                t->output[SIM_OUT_LSE], mode, t->error_factor, threads, watch,
+                                budgets_of[SIM_OUT_O], budgets_of[SIM_OUT_LSE], &forward, error);
     if (status == FA_OK && t->dout)
-        status = sim_check_backward(t->problem, t->q, t->k, t->v, t->dout, t->output[SIM_OUT_DQ],
-                                    t->output[SIM_OUT_DK], t->output[SIM_OUT_DV], mode,
-                                    t->error_factor_dq, t->error_factor_dkv, threads, watch, &backward, error);
+        status = sim_check_backward_parts(
+            t->problem, t->q, t->k, t->v, t->dout, t->output[SIM_OUT_DQ], t->output[SIM_OUT_DK],
+            t->output[SIM_OUT_DV], mode, t->error_factor_dq, t->error_factor_dkv, threads, watch,
+            budgets_of + SIM_OUT_DQ, &backward, error);
     const struct fa_comparison compared[] = {forward.o, forward.lse, backward.dq, backward.dk,
                                              backward.dv};
     const double budgets[] = {forward.o_budget, forward.lse_budget, backward.dq_budget,
@@ -231,8 +246,8 @@ static void describe_place(const struct sim_fault_evidence *e, char text[SIM_FAU
 }
 
 static enum fa_status diagnose(const struct sim_theirs *theirs, bool full, int threads,
-                               const struct fa_watch *watch, struct sim_verdict *verdict,
-                               struct fa_error *error)
+                               const struct fa_watch *watch, double *const budgets[SIM_OUTPUTS],
+                               struct sim_verdict *verdict, struct fa_error *error)
 {
     struct sim_fault_evidence evidence = {0};
     struct sim_fault_finding finding = {SIM_FAULT_NONE, ""};
@@ -242,8 +257,8 @@ static enum fa_status diagnose(const struct sim_theirs *theirs, bool full, int t
     assert(culprit < SIM_OUTPUTS);
     verdict->culprit = (enum sim_output)culprit;
     enum fa_status status =
-        sim_fault_evidence_make(theirs, verdict->culprit, &verdict->output[culprit], full, threads,
-                                watch, &evidence, error);
+        sim_fault_evidence_make(theirs, verdict->culprit, &verdict->output[culprit],
+                                budgets[culprit], full, threads, watch, &evidence, error);
     if (status == FA_OK)
         status = sim_fault_classify(&evidence, watch, &finding, error);
     if (status == FA_OK)
@@ -256,6 +271,7 @@ static enum fa_status diagnose(const struct sim_theirs *theirs, bool full, int t
                      " (%" PRId64 " in rows that were not sampled, of which all are scanned)",
                      verdict->output[culprit].beyond);
         describe_place(&evidence, verdict->where);
+        verdict->rest = sim_fault_rest_find(&evidence, finding.fault);
     }
     sim_fault_evidence_free(&evidence);
     return status;
@@ -268,9 +284,15 @@ enum fa_status sim_verdict_make(const struct sim_theirs *theirs, enum sim_check_
     struct sim_verdict made;
     memset(&made, 0, sizeof made);
     assert(threads >= 1 && mode != SIM_CHECK_NONE && theirs->br >= 1 && theirs->bc >= 1);
-    enum fa_status status = compare(theirs, mode, threads, watch, &made, error);
+    double *budgets[SIM_OUTPUTS] = {NULL};
+    bool full = mode == SIM_CHECK_FULL;
+    enum fa_status status = take_budgets(theirs, full, budgets, error);
+    if (status == FA_OK)
+        status = compare(theirs, mode, threads, watch, budgets, &made, error);
     if (status == FA_OK && !made.pass)
-        status = diagnose(theirs, mode == SIM_CHECK_FULL, threads, watch, &made, error);
+        status = diagnose(theirs, full, threads, watch, budgets, &made, error);
+    for (int i = 0; i < SIM_OUTPUTS; i++)
+        free(budgets[i]);
     if (status == FA_OK)
         *verdict = made;
     else

@@ -43,7 +43,7 @@
  * delta, which a backward pass reads: under 8 to 10 and a wrong scale of S, without dropout, without
  * delta, without the last tile's queries, and with one query head of a group alone. Then under the
  * same with LSE and delta of the mistake's own, as a backward pass has that computes its softmax
- * again. Not where a head has more than 2^28 products (2^26 with that). Two faults in one output
+ * again. Not where a head has more than 2^31 products (2^26 with that). Two faults in one output
  * are named by the one that comes first here, or `other`; never `none`.
  */
 #ifndef SIM_FAULTS_H
@@ -116,6 +116,14 @@ struct sim_fault_map {
     float *error;         /* heads x tiles; INFINITY for NaN, NaN where nothing was looked at */
 };
 
+/* What is off in the same output beside the fault: of `nan` and `zeros`, wrong elements that hold
+ * something else; and elements above their part's budget, in parts where none is above the
+ * tensor's. It may be the same fault, smaller, or another one; it is not named. */
+struct sim_fault_rest {
+    int64_t elements, parts;
+    int64_t first[4]; /* batch, head, row or key, column; -1 for none */
+};
+
 enum { SIM_FAULT_TEXT = 320 };
 
 struct sim_verdict {
@@ -124,10 +132,11 @@ struct sim_verdict {
     int64_t nonfinite_inputs; /* elements of q, k, v, dout and bias that are NaN or infinite */
     struct sim_judged output[SIM_OUTPUTS];
     enum sim_fault fault;
-    enum sim_output culprit;    /* the output that fault, where, look and map are about */
+    enum sim_output culprit;    /* the output that fault, where, look, rest and map are about */
     char where[SIM_FAULT_TEXT]; /* "2 of 130 rows, from row 128 to 129"; "" for none */
     char look[SIM_FAULT_TEXT];  /* what it looks like, and what to look at first */
-    struct sim_fault_map map;   /* error NULL for none */
+    struct sim_fault_rest rest;
+    struct sim_fault_map map; /* error NULL for none */
 };
 
 /*

@@ -179,9 +179,94 @@ static void nan_of_the_inputs(void **state)
     json_expect_integer(object, "outputs.lse.right_nonfinite", 20);
     json_decref(object);
     struct program_run run = program_run_line("check --theirs @nan");
-    text_expect(run.out, "  O: 80 of 80 right values are NaN or infinite: the inputs hold such\n");
+    text_expect(run.out, "  O: 80 of 80 right values are NaN or infinite: the inputs hold such");
     text_expect(run.out, "  LSE: 20 of 20 right values are NaN or infinite");
+    text_expect(run.out, "number was checked: finite inputs are needed for that");
+    text_expect(run.out,
+                "\nInputs     q: 80 of 80 elements are NaN or infinite, the first at [0, 0, "
+                "0, 0]\n");
     program_run_free(&run);
+    /* Outputs that are numbers were not made of these inputs. */
+    static const struct program_refusal refused[] = {
+        {"check --theirs @number", "bad_file",
+         "/number/v.npy: all 80 elements are NaN, from [0, 0, 0, 0] on, and the outputs are not: "
+         "nothing can be checked; save the v that the kernel read"}};
+    program_run_fine("generate --out @number --n 20 --d 4");
+    struct fa_npy v = program_read_array("number/v.npy");
+    check_change("number/v.npy", FA_F32, all_nan);
+    expect_refusals(refused, 1);
+    /* One NaN is no reason to refuse: it must reach the rows that see it. */
+    planted_at = 79;
+    planted = NAN;
+    check_write_back("number/v.npy", &v, FA_F32);
+    check_change("number/v.npy", FA_F32, plant);
+    remove(program_path("number/case.json"));
+    object = program_run_json("check --theirs @number --causal --format json", 1);
+    assert_string_equal(json_string_value(json_at(object, "fault")), "nan");
+    json_expect_integer(object, "nonfinite_in.v.nonfinite", 1);
+    json_expect_integer(object, "nonfinite_in.v.of", 80);
+    json_decref(object);
+    fa_npy_free(&v);
+}
+
+/* Of two heads of 200 rows, v of the second is small. */
+static double scaled_head(int64_t i, double right)
+{
+    return i < 200 * 4 ? right : right / 512;
+}
+
+static double nothing_of_head_0(int64_t i, double right)
+{
+    return i < 200 * 4 ? 0 : right;
+}
+
+static double zeros_and_a_bit(int64_t i, double right)
+{
+    return i / 4 == 200 + 190 ? right * 1.001 : nothing_of_head_0(i, right);
+}
+
+static double zeros_and_a_row(int64_t i, double right)
+{
+    return i / 4 == 200 + 190 ? right + 1 : nothing_of_head_0(i, right);
+}
+
+/* Head 0 is 0, and one row of head 1 off by less than the tensor's budget: both are reported, and
+ * only the first has a name. */
+static void small_beside_large(void **state)
+{
+    (void)state;
+    program_run_fine("generate --out @two --n 200 --heads 2 --d 4 --causal");
+    check_change("two/v.npy", FA_F32, scaled_head);
+    program_run_fine("run --in @two --out @two --causal --check none");
+    check_expect_fault("check --theirs @two --causal --format json", "none", NULL);
+    check_change("two/o.npy", FA_F32, zeros_and_a_bit);
+    json_t *object = program_run_json("check --theirs @two --causal --format json", 1);
+    assert_string_equal(json_string_value(json_at(object, "fault")), "zeros");
+    text_expect(json_string_value(json_at(object, "where")), "in head 0 of 2");
+    json_expect_integer(object, "beside.parts", 1);
+    json_expect_integer(object, "beside.first.head", 1);
+    json_expect_integer(object, "beside.first.row", 190);
+    json_decref(object);
+    struct program_run run = program_run_line("check --theirs @two --causal");
+    text_expect(run.out, " off, less or otherwise, in 1 part (64 rows of a head each),\n"
+                         "           first at [0, 1, 190, ");
+    program_run_free(&run);
+    /* Both above the tensor's budget: most wrong elements are 0, and some are not. */
+    program_run_fine("run --in @two --out @two --causal --check none");
+    check_change("two/o.npy", FA_F32, zeros_and_a_row);
+    object = program_run_json("check --theirs @two --causal --format json", 1);
+    assert_string_equal(json_string_value(json_at(object, "fault")), "zeros");
+    json_expect_integer(object, "beside.elements", 4);
+    json_expect_integer(object, "beside.first.head", 1);
+    json_expect_integer(object, "beside.first.row", 190);
+    json_expect_integer(object, "beside.first.column", 0);
+    json_decref(object);
+    /* The large fault alone. */
+    program_run_fine("run --in @two --out @two --causal --check none");
+    check_change("two/o.npy", FA_F32, nothing_of_head_0);
+    object = program_run_json("check --theirs @two --causal --format json", 1);
+    assert_true(json_is_null(json_at(object, "beside")));
+    json_decref(object);
 }
 
 static double a_bit_off(int64_t i, double right)
@@ -256,6 +341,8 @@ static void files_that_do_not_fit(void **state)
     static const struct program_refusal refused[] = {
         {"check --theirs @pad", "bad_file",
          "lse.npy: [1, 2, 128]: expected [1, 2, 20] (it looks padded to a multiple of 128 rows"},
+        {"check --theirs @each", "bad_file",
+         "dk.npy: [1, 4, 20, 4]: expected [1, 2, 20, 4] (one for each query head: add up those"},
         {"check --theirs @truth", "bad_file", "o.npy: truth values (bool): expected floats"},
         {"check --theirs @pad --heat-map @x.jpg", "bad_argument",
          "x.jpg: expected a name that ends in .png"},
@@ -265,6 +352,9 @@ static void files_that_do_not_fit(void **state)
     const int64_t padded[3] = {1, 2, 128};
     program_run_fine("generate --out @pad --n 20 --heads 2 --d 4");
     program_write_array("pad/lse.npy", FA_F32, 3, padded, 0);
+    const int64_t each[4] = {1, 4, 20, 4};
+    program_run_fine("generate --out @each --n 20 --heads 4 --kv-heads 2 --d 4 --pass both");
+    program_write_array("each/dk.npy", FA_F32, 4, each, 0);
     program_run_fine("generate --out @truth --n 20 --heads 2 --d 4");
     struct fa_npy o = program_read_array("truth/o.npy");
     check_write_back("truth/o.npy", &o, FA_U8); /* which .npy has as truth values */
@@ -275,10 +365,11 @@ static void files_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_folders),    cmocka_unit_test(masks_are_not_forgotten),
-        cmocka_unit_test(case_json_differs), cmocka_unit_test(the_sample_is_not_all),
-        cmocka_unit_test(nan_of_the_inputs), cmocka_unit_test(forgotten_layout),
-        cmocka_unit_test(forgotten_dtype),   cmocka_unit_test(files_that_do_not_fit),
+        cmocka_unit_test(golden_folders),        cmocka_unit_test(masks_are_not_forgotten),
+        cmocka_unit_test(case_json_differs),     cmocka_unit_test(the_sample_is_not_all),
+        cmocka_unit_test(nan_of_the_inputs),     cmocka_unit_test(small_beside_large),
+        cmocka_unit_test(forgotten_layout),      cmocka_unit_test(forgotten_dtype),
+        cmocka_unit_test(files_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

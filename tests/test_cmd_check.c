@@ -322,8 +322,10 @@ static void the_schema(void **state)
 {
     (void)state;
     static const char *const keys[] = {
-        "schema", "problem", "taken", "tiles", "nonfinite_inputs", "sampled", "outputs",
-        "pass",   "fault",   "in",    "where", "looks_like",       "hints",   "provenance"};
+        "schema",       "problem", "taken",      "tiles",  "nonfinite_inputs",
+        "nonfinite_in", "sampled", "outputs",    "pass",   "fault",
+        "in",           "where",   "looks_like", "beside", "hints",
+        "provenance"};
     const char *key;
     json_t *value;
     size_t n = 0;

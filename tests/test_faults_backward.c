@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/gradients.h"
 #include "tests/fault_case.h"
 
 /* A backward pass of its own, with the right LSE and delta, that sees `beyond` keys more and
@@ -116,10 +117,38 @@ static void backward_mistakes(void **state)
     fault_sample_free(&right);
 }
 
+/* A head of more than 2^28 products: mistakes are tried on few of its keys first. */
+static void a_large_head(void **state)
+{
+    (void)state;
+    struct fa_problem p = fa_problem_make(1500, 1500, 64);
+    p.dtype = FA_F32;
+    struct fault_sample s = fault_sample_make(p, FA_PROFILE_GAUSS, true);
+    int64_t *keys = malloc(1500 * sizeof *keys), over = 1500 % 16;
+    double *dv = malloc(1500 * 64 * sizeof *dv);
+    struct fa_tensor cut = fault_tensor(FA_F32, 1, 1, 1500, 64);
+    assert_true(keys && dv);
+    memcpy(cut.data, s.dout.data, (size_t)(1500 - over) * 64 * sizeof(float));
+    memset((float *)cut.data + (1500 - over) * 64, 0, (size_t)over * 64 * sizeof(float));
+    for (int64_t i = 0; i < 1500; i++)
+        keys[i] = i;
+    const struct fa_gradient_parts parts = {.keys = keys, .n_keys = 1500};
+    assert_int_equal(
+        fa_oracle_gradients(&p, &s.q, &s.k, &s.v, &cut, 0, &parts, NULL, NULL, dv, NULL), FA_OK);
+    for (int64_t e = 0; e < 1500 * 64; e++)
+        fa_dtype_set(FA_F32, s.output[SIM_OUT_DV].data, e, dv[e]);
+    expect_gradients(&s, SIM_FAULT_LAST_TILE, "Nq % Br");
+    free(keys);
+    free(dv);
+    fa_tensor_free(&cut);
+    fault_sample_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(backward_mistakes),
+        cmocka_unit_test(a_large_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The outputs that `flashlab check` reads. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,23 +117,28 @@ static enum fa_status refuse_shape(const struct cli_check *check, bool statistic
 {
     const int64_t swapped[4] = {logical[0], logical[2], logical[1], logical[3]};
     bool bshd = check->inputs.layout == CLI_BSHD && check->inputs.rank > 2;
-    int64_t shape[4], other[4], by_heads[4];
-    char got[160], expected[160], padded[80] = "";
+    const struct fa_problem *p = &check->inputs.problem;
+    const int64_t each[4] = {logical[0], p->heads, logical[2], logical[3]};
+    int64_t shape[4], other[4], by_heads[4], by_query_heads[4];
+    char got[160], expected[160], more[80] = "";
     file_shape(check, logical, statistic, false, shape);
     file_shape(check, swapped, statistic, false, other);
     file_shape(check, logical, statistic, true, by_heads);
+    file_shape(check, each, statistic, false, by_query_heads);
     put_shape(got, sizeof got, array->shape, array->rank);
     put_shape(expected, sizeof expected, shape, rank);
     int part = statistic ? padded_to(array, by_heads, rank, rank - 1) : 0;
     if (statistic && part == 0 && bshd)
         part = padded_to(array, shape, rank, rank - 2);
     if (part > 0)
-        snprintf(padded, sizeof padded,
+        snprintf(more, sizeof more,
                  " (it looks padded to a multiple of %d rows: cut it to those of q.npy)", part);
+    else if (logical[1] != p->heads && has_shape(array, by_query_heads, rank))
+        snprintf(more, sizeof more, " (one for each query head: add up those of a group)");
     return fa_fail(error, FA_BAD_FILE, "%s: %s: expected %s%s", path, got, expected,
                    has_shape(array, other, rank) && rank > 2
                        ? " (heads and rows are exchanged: is the other --layout meant?)"
-                       : padded);
+                       : more);
 }
 
 /* An output as a tensor of its logical shape. */
@@ -253,6 +259,57 @@ enum fa_status cli_check_read(struct cli_check *check, struct fa_error *error)
             status = read_output(check, (enum sim_output)i, error);
     }
     return status;
+}
+
+static struct cli_nonfinite count_nonfinite(const char *name, const struct fa_tensor *tensor)
+{
+    struct cli_nonfinite found = {.name = name};
+    const int64_t *n = tensor->shape;
+    found.of = n[0] * n[1] * n[2] * n[3];
+    for (int64_t e = 0; e < found.of; e++) {
+        const int64_t at[4] = {e / n[3] / n[2] / n[1], e / n[3] / n[2] % n[1], e / n[3] % n[2],
+                               e % n[3]};
+        double x = fa_tensor_get(tensor, at[0], at[1], at[2], at[3]);
+        if (isfinite(x))
+            continue;
+        if (found.n++ == 0)
+            memcpy(found.first, at, sizeof at);
+        found.nan += isnan(x) != 0;
+    }
+    return found;
+}
+
+int cli_check_nonfinite(const struct cli_check *check, struct cli_nonfinite found[CLI_INPUTS])
+{
+    const struct cli_inputs *inputs = &check->inputs;
+    const struct fa_tensor *const tensors[CLI_INPUTS] = {&inputs->q, &inputs->k, &inputs->v,
+                                                         check->backward ? &inputs->dout : NULL,
+                                                         inputs->problem.bias};
+    static const char *const names[CLI_INPUTS] = {"q", "k", "v", "do", "bias"};
+    int n = 0;
+    for (int i = 0; i < CLI_INPUTS; i++) {
+        if (!tensors[i] || !tensors[i]->data)
+            continue;
+        found[n] = count_nonfinite(names[i], tensors[i]);
+        n += found[n].n > 0;
+    }
+    return n;
+}
+
+enum fa_status cli_check_refuse_nan(const struct cli_check *check, struct fa_error *error)
+{
+    struct cli_nonfinite found[CLI_INPUTS];
+    if (check->verdict.pass || check->verdict.nonfinite_inputs == 0)
+        return FA_OK;
+    int n = cli_check_nonfinite(check, found);
+    for (int i = 0; i < n; i++)
+        if (found[i].nan == found[i].of)
+            return fa_fail(error, FA_BAD_FILE,
+                           "%s/%s.npy: all %" PRId64
+                           " elements are NaN, from [0, 0, 0, 0] on, and the outputs are not: "
+                           "nothing can be checked; save the %s that the kernel read",
+                           check->problem.in, found[i].name, found[i].of, found[i].name);
+    return FA_OK;
 }
 
 void cli_check_free(struct cli_check *check)

@@ -74,6 +74,19 @@ static void print_assumptions(const struct cli_check *check)
             "that\n           no element is NaN, infinite or larger than the inputs allow");
 }
 
+/* Where the inputs hold NaN or infinities, which may be right in the outputs then. */
+static void print_nonfinite(const struct cli_check *check)
+{
+    struct cli_nonfinite found[CLI_INPUTS];
+    int n = check->verdict.nonfinite_inputs > 0 ? cli_check_nonfinite(check, found) : 0;
+    for (int i = 0; i < n; i++)
+        printf("%s%s: %" PRId64 " of %" PRId64
+               " elements are NaN or infinite, the first at [%" PRId64 ", %" PRId64 ", %" PRId64
+               ", %" PRId64 "]\n",
+               i ? "           " : "Inputs     ", found[i].name, found[i].n, found[i].of,
+               found[i].first[0], found[i].first[1], found[i].first[2], found[i].first[3]);
+}
+
 static void print_parts(enum sim_output which, const struct sim_judged *judged)
 {
     const struct sim_check_part *part = &judged->part;
@@ -114,9 +127,12 @@ static void print_table(const struct sim_verdict *verdict)
     for (int i = 0; i < SIM_OUTPUTS && verdict->nonfinite_inputs > 0; i++)
         if (verdict->output[i].compared.nonfinite_expected > 0)
             printf("  %s: %" PRId64 " of %" PRId64
-                   " right values are NaN or infinite: the inputs hold such\n",
+                   " right values are NaN or infinite: the inputs hold such%s\n",
                    sim_output_name((enum sim_output)i),
-                   verdict->output[i].compared.nonfinite_expected, verdict->output[i].compared.n);
+                   verdict->output[i].compared.nonfinite_expected, verdict->output[i].compared.n,
+                   verdict->output[i].compared.nonfinite_expected == verdict->output[i].compared.n
+                       ? ", and no\n     number was checked: finite inputs are needed for that"
+                       : "");
     if (verdict->underflowed > 0)
         printf("  %" PRId64
                " NaN not compared: an infinite V under a weight that underflows to 0\n",
@@ -143,6 +159,20 @@ static void print_map(const struct cli_check *check)
          "infinity;\n  blank: not looked at");
 }
 
+static void print_rest(const struct sim_verdict *verdict)
+{
+    const struct sim_fault_rest *rest = &verdict->rest;
+    bool keys = verdict->culprit == SIM_OUT_DK || verdict->culprit == SIM_OUT_DV;
+    if (rest->parts > 0)
+        printf("Beside     %" PRId64 " more elements are off, less or otherwise, in %" PRId64
+               " part%s (%d %s of a head each),\n           first at [%" PRId64 ", %" PRId64
+               ", %" PRId64 ", %" PRId64
+               "]: the same fault or another one, so check again once it is mended\n",
+               rest->elements, rest->parts, rest->parts == 1 ? "" : "s", SIM_CHECK_PART_ROWS,
+               keys ? "keys" : "rows", rest->first[0], rest->first[1], rest->first[2],
+               rest->first[3]);
+}
+
 void cli_check_print(const struct cli_check *check)
 {
     const struct sim_verdict *verdict = &check->verdict;
@@ -150,11 +180,13 @@ void cli_check_print(const struct cli_check *check)
     print_problem(check);
     print_taken(check);
     print_assumptions(check);
+    print_nonfinite(check);
     print_table(verdict);
     if (verdict->pass)
         return;
     printf("\nLooks like %s, in %s: %s\nWhere      %s\n", sim_fault_name(verdict->fault),
            sim_output_name(verdict->culprit), verdict->look, verdict->where);
+    print_rest(verdict);
     for (int i = 0; i < check->n_hints; i++)
         printf("%s%s\n", i ? "           " : "Hint       ", check->hint[i]);
     print_map(check);
@@ -174,6 +206,36 @@ static json_t *part_json(const struct sim_check_part *part)
                      (json_int_t)part->head, "first", (json_int_t)part->first, "last",
                      (json_int_t)part->last, "max_abs_error", real(part->error), "budget",
                      real(part->budget));
+}
+
+/* By the input's name; empty where all are finite. */
+static json_t *nonfinite_json(const struct cli_check *check)
+{
+    struct cli_nonfinite found[CLI_INPUTS];
+    int n = check->verdict.nonfinite_inputs > 0 ? cli_check_nonfinite(check, found) : 0;
+    json_t *object = json_object();
+    for (int i = 0; i < n; i++) {
+        json_t *one = json_pack("{s:I,s:I,s:[I,I,I,I]}", "nonfinite", (json_int_t)found[i].n, "of",
+                                (json_int_t)found[i].of, "first", (json_int_t)found[i].first[0],
+                                (json_int_t)found[i].first[1], (json_int_t)found[i].first[2],
+                                (json_int_t)found[i].first[3]);
+        if (json_object_set_new(object, found[i].name, one) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+/* null if nothing else is off. */
+static json_t *rest_json(const struct sim_fault_rest *rest)
+{
+    if (rest->parts == 0)
+        return json_null();
+    return json_pack("{s:I,s:I,s:{s:I,s:I,s:I,s:I}}", "elements", (json_int_t)rest->elements,
+                     "parts", (json_int_t)rest->parts, "first", "batch", (json_int_t)rest->first[0],
+                     "head", (json_int_t)rest->first[1], "row", (json_int_t)rest->first[2],
+                     "column", (json_int_t)rest->first[3]);
 }
 
 static json_t *output_json(const struct cli_check *check, int which)
@@ -250,12 +312,14 @@ enum fa_status cli_check_print_json(const struct cli_check *check, struct fa_err
         put(object, "tiles",
             json_pack("{s:I,s:I}", "br", (json_int_t)check->br, "bc", (json_int_t)check->bc)) &&
         put(object, "nonfinite_inputs", json_integer(verdict->nonfinite_inputs)) &&
+        put(object, "nonfinite_in", nonfinite_json(check)) &&
         put(object, "sampled", json_boolean(verdict->sampled)) && put(object, "outputs", outputs) &&
         put(object, "pass", json_boolean(verdict->pass)) &&
         put(object, "fault", json_string(sim_fault_name(verdict->fault))) &&
         put(object, "in", wrong ? json_string(cli_output_files[verdict->culprit]) : json_null()) &&
         put(object, "where", wrong ? json_string(verdict->where) : json_null()) &&
         put(object, "looks_like", wrong ? json_string(verdict->look) : json_null()) &&
+        put(object, "beside", rest_json(&verdict->rest)) &&
         put(object, "hints", hints_json(check)) &&
         put(object, "provenance",
             json_pack("{s:s,s:s}", "version", FLASHLAB_VERSION, "command", cli_command_line())) &&

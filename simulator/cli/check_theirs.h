@@ -65,6 +65,24 @@ enum fa_status cli_check_case(const struct cli_check *check, struct fa_error *er
 enum fa_status cli_check_read(struct cli_check *check, struct fa_error *error);
 void cli_check_free(struct cli_check *check);
 
+/* NaN and infinities of one input, as the kernel gets it. */
+struct cli_nonfinite {
+    const char *name; /* "q", "k", "v", "do", "bias" */
+    int64_t n, nan, of;
+    int64_t first[4];
+};
+
+/* Of the inputs that there are, those that hold any. Returns how many. */
+enum { CLI_INPUTS = 5 };
+int cli_check_nonfinite(const struct cli_check *check, struct cli_nonfinite found[CLI_INPUTS]);
+
+/*
+ * Of a wrong verdict. NaN that reach an output are right there, so outputs may be right with any
+ * inputs; but where a whole input is NaN and the outputs are not, the file is not what the kernel
+ * got. Errors: FA_BAD_FILE, which names the file.
+ */
+enum fa_status cli_check_refuse_nan(const struct cli_check *check, struct fa_error *error);
+
 /* Of a wrong verdict: judges O and LSE once in the other layout, which is the fault where they are
  * right so, and fills the hints. Errors: FA_NO_MEMORY, FA_CANCELLED. */
 enum fa_status cli_check_hint(struct cli_check *check, struct fa_error *error);

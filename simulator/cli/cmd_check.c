@@ -301,6 +301,8 @@ static enum fa_status check_theirs(struct check_options *options, bool *pass,
     if (status == FA_OK)
         status = judge(check, options->rows == 1 ? SIM_CHECK_FULL : SIM_CHECK_SAMPLE, error);
     if (status == FA_OK)
+        status = cli_check_refuse_nan(check, error);
+    if (status == FA_OK)
         status = cli_check_hint(check, error);
     if (status == FA_OK && check->heat_map)
         status = cli_check_picture(check, error);
