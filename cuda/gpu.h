@@ -20,8 +20,9 @@
  * FA_OK nothing was written: FA_BAD_ARGUMENT for what contradicts this page, FA_UNSUPPORTED for
  * what the rung does not take, FA_TOO_LARGE for counts past the launch's, FA_DOES_NOT_FIT for a
  * tile that the device's shared memory cannot hold, FA_MISSING_PART without a device or a kernel
- * for it. FA_IO alone, and FA_NO_MEMORY, where CUDA refuses a launch or tells of an error of an
- * earlier one, may come after a part of the kernels was launched: outputs are undefined then.
+ * for it. Two statuses are other: FA_IO and FA_NO_MEMORY, where CUDA refuses a launch or tells of an
+ * error of an earlier one, may come after a part of the kernels was launched, and leave the outputs
+ * undefined.
  */
 #ifndef CUDA_GPU_H
 #define CUDA_GPU_H

@@ -52,13 +52,16 @@ enum fa_status fa_tensor_create(struct fa_tensor *tensor, enum fa_dtype dtype,
                                 const int64_t shape[4], struct fa_error *error)
 {
     int64_t n, bytes;
+    if ((unsigned)dtype >= FA_DTYPE_COUNT)
+        return fa_fail(error, FA_BAD_ARGUMENT,
+                       "a tensor of dtype %d: expected one of enum fa_dtype", (int)dtype);
     enum fa_status status = fa_shape_elements(shape, &n, error);
     if (status != FA_OK)
         return status;
-    if (!fa_multiply(n, (int64_t)fa_dtype_bytes(dtype), &bytes) ||
-        bytes > INT64_MAX - ALIGNMENT)
-        return fa_fail(error, FA_TOO_LARGE, "a tensor of %" PRId64 " %s elements is past 2^63 bytes",
-                       n, fa_dtype_name(dtype));
+    if (!fa_multiply(n, (int64_t)fa_dtype_bytes(dtype), &bytes) || bytes > INT64_MAX - ALIGNMENT)
+        return fa_fail(error, FA_TOO_LARGE,
+                       "a tensor of %" PRId64 " %s elements is past 2^63 bytes", n,
+                       fa_dtype_name(dtype));
     size_t padded = ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     void *memory = aligned_alloc(ALIGNMENT, padded);
     if (!memory)

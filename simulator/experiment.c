@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "reference/block_pattern.h"
+#include "simulator/experiment_check.h"
 
 /* About ten events of 32 bytes each. */
 #define MOST_TRACED_TILES (UINT64_C(1) << 24)
@@ -275,6 +276,8 @@ enum fa_status sim_experiment_run(const struct sim_experiment *experiment,
     memset(&made, 0, sizeof made);
     status = plan(experiment, &made, error);
     if (status == FA_OK)
+        status = sim_experiment_check_run(experiment, error);
+    if (status == FA_OK)
         status = tiles_of_pass(experiment, experiment->algorithm, &made.tiles, &tiles, error);
     if (status == FA_OK && experiment->trace && experiment->mode != SIM_PLAIN)
         status = make_trace(experiment, &made, &trace, error);
@@ -350,6 +353,8 @@ enum fa_status sim_replay_open(const struct sim_experiment *experiment, struct s
     made.experiment.watch = NULL;
     memset(&planned, 0, sizeof planned);
     enum fa_status status = plan(&made.experiment, &planned, error);
+    if (status == FA_OK)
+        status = sim_experiment_check_run(&made.experiment, error);
     if (status != FA_OK)
         return status;
     const struct fa_tensor *const outputs[] = {experiment->o, experiment->lse, experiment->dq,

@@ -1,11 +1,14 @@
 /* Which tiles an experiment has, before anything of it runs. */
-#include "simulator/experiment.h"
+#include "simulator/experiment_check.h"
 
 enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, struct fa_tiles *tiles,
                                     struct fa_error *error)
 {
     const struct fa_algorithm *forward = experiment->algorithm;
     uint64_t rule = experiment->machine.sram_bytes;
+    enum fa_status status = sim_experiment_check_plan(experiment, error);
+    if (status != FA_OK)
+        return status;
     if (rule == 0)
         return fa_fail(error, FA_BAD_ARGUMENT, "an SRAM of 0 bytes: expected 1 or more");
     if (experiment->pass != SIM_FORWARD && !forward->backward)
@@ -16,7 +19,7 @@ enum fa_status sim_experiment_tiles(const struct sim_experiment *experiment, str
     uint64_t capacity = experiment->lift_capacity ? 0 : rule;
     const struct fa_problem *problem = &experiment->problem;
     struct fa_tiles made;
-    enum fa_status status = sim_tiles_choose(
+    status = sim_tiles_choose(
         &experiment->tiles, experiment->pass == SIM_FORWARD ? forward : forward->backward, problem,
         capacity, rule, &made, error);
     bool ruled =

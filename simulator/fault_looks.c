@@ -242,6 +242,20 @@ static bool is_row_large(const struct sim_fault_evidence *e, int64_t head, int64
     return most > 8 * e->budget && fabs(factor) * most > 2 * e->budget;
 }
 
+/* What a factor on all of an output is most likely of. */
+static const char *reason_of(const struct sim_fault_evidence *e, double factor, bool score_gradient)
+{
+    double scale = e->theirs->problem->scale, size = fabs(factor);
+    bool is_scale =
+        fabs(size - fabs(scale)) <= 1e-3 * fabs(scale) || fabs(size * fabs(scale) - 1) <= 1e-3;
+    if (fabs(factor + 1) <= 1e-3)
+        return "the sign is wrong";
+    if (!score_gradient)
+        return "a factor is forgotten or applied twice, such as 1/(1 - p) of dropout";
+    return is_scale ? "the scale is forgotten, or applied twice, behind dS"
+                    : "a factor on dS, which is not the scale forgotten or applied twice";
+}
+
 static void look_at_one_factor(const struct sim_fault_evidence *e,
                                struct sim_fault_finding *finding)
 {
@@ -255,10 +269,7 @@ static void look_at_one_factor(const struct sim_fault_evidence *e,
                 return;
     sim_fault_found(finding, score_gradient ? SIM_FAULT_SCALE : SIM_FAULT_ROW_SCALE,
                     "all of %s is %.6g times the right values: %s", sim_output_name(e->which),
-                    factor,
-                    score_gradient ? "the scale is forgotten, or applied twice, behind dS"
-                                   : "a factor is forgotten or applied twice, such as 1/(1 - p) of "
-                                     "dropout");
+                    factor, reason_of(e, factor, score_gradient));
 }
 
 /* What makes rows multiples of the right ones, of O or of a gradient. */

@@ -335,6 +335,12 @@ static void test_check_bad(void **state)
         {"options: [tiles]", "options: [tile, n]", 1,
          "bad/40-trips.md:80: the option 'tile' of a break: expected one of a run's; did you mean "
          "tiles?"},
+        {"at: 0,2", "at: 0,2\nplay_to: 0,1", 1,
+         "bad/40-trips.md:22: play_to 0,1: expected a place behind at 0,2"},
+        {"- label: K and V\n", "- label: Q alone\n", 1,
+         "bad/40-trips.md:66: question most: choices 1 and 2 are both 'Q alone'"},
+        {"vary: [--n 32, ", "vary: [--n 8, ", 1,
+         "40-trips.md: that was with '--n 8' of vary, as --seed "},
         {"    feedback: Q comes once.\n", "", 1,
          "bad/40-trips.md:66: question most: choice 1 has no feedback and is not the answer"},
     };

@@ -74,6 +74,39 @@ static double twice(int64_t i, double right)
     return 2 * right;
 }
 
+static double minus(int64_t i, double right)
+{
+    (void)i;
+    return -right;
+}
+
+static double quarter(int64_t i, double right)
+{
+    (void)i;
+    return right / 4;
+}
+
+/* Of one factor on all of dQ: what it is of. */
+static void reasons_of_a_factor(void **state)
+{
+    (void)state;
+    static const struct {
+        double (*value)(int64_t i, double right);
+        const char *looks;
+    } planted[] = {
+        {minus, "all of dQ is -1 times the right values: the sign is wrong"},
+        {quarter, "all of dQ is 0.25 times the right values: the scale is forgotten, or applied"},
+        {twice, "all of dQ is 2 times the right values: a factor on dS, which is not the scale"},
+    };
+    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
+        program_run_fine("generate --out @factor --n 33 --d 16 --pass both"); /* scale 1/4 */
+        check_change("factor/dq.npy", FA_F64, planted[i].value);
+        json_t *object = program_run_json("check --theirs @factor --format json", 1);
+        text_expect(json_string_value(json_at(object, "looks_like")), planted[i].looks);
+        json_decref(object);
+    }
+}
+
 static void faults_by_name(void **state)
 {
     (void)state;
@@ -359,10 +392,11 @@ static void the_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_results),    cmocka_unit_test(faults_by_name),
-        cmocka_unit_test(tiles_are_used),   cmocka_unit_test(words_and_pictures),
-        cmocka_unit_test(formats_of_files), cmocka_unit_test(groups_have_a_budget),
-        cmocka_unit_test(refusals),         cmocka_unit_test(the_schema),
+        cmocka_unit_test(right_results),        cmocka_unit_test(faults_by_name),
+        cmocka_unit_test(reasons_of_a_factor),  cmocka_unit_test(tiles_are_used),
+        cmocka_unit_test(words_and_pictures),   cmocka_unit_test(formats_of_files),
+        cmocka_unit_test(groups_have_a_budget), cmocka_unit_test(refusals),
+        cmocka_unit_test(the_schema),
     };
     return cmocka_run_group_tests(tests, NULL, program_folder_remove);
 }

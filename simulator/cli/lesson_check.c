@@ -1,5 +1,6 @@
 /* flashlab lesson check: reads lessons, runs their scenarios, computes all of their questions and
  * texts. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,24 @@ static void check_feedback(const struct cli_check *check, const struct lesson_qu
     }
 }
 
+/* Of two choices in the same words nobody can tell which to take. */
+static void check_labels(const struct cli_check *check, const struct lesson_question *question)
+{
+    struct fa_error error;
+    for (int c = 0; c < question->n_choices; c++)
+        for (int d = 0; d < c; d++) {
+            if (!question->choice[c].label || !question->choice[d].label ||
+                strcmp(question->choice[c].label, question->choice[d].label) != 0)
+                continue;
+            fa_fail(&error, FA_BAD_FILE,
+                    "%.300s:%d: question %s: choices %d and %d are both '%.100s': expected "
+                    "different words",
+                    check->lesson->file, question->line, question->id, d + 1, c + 1,
+                    question->choice[c].label);
+            cli_check_is_fine(check, FA_BAD_FILE, &error);
+        }
+}
+
 static void check_question(const struct cli_check *check, const struct lesson_question *question,
                            const char *words)
 {
@@ -71,6 +90,7 @@ static void check_question(const struct cli_check *check, const struct lesson_qu
         cli_check_is_fine(check, FA_BAD_FILE, &error);
     }
     check_feedback(check, question, &answers);
+    check_labels(check, question);
     fill(check, question->line, question->text, words);
     fill(check, question->line, question->why, words);
     for (int h = 0; h < question->n_hints; h++)
@@ -91,6 +111,22 @@ static void check_place(const struct cli_check *check, const struct lesson_step 
         return;
     fa_fail(&error, FA_BAD_FILE, "%.300s:%d: %s %s: %s", check->lesson->file, step->line, name,
             place, inner.text);
+    cli_check_is_fine(check, FA_BAD_FILE, &error);
+}
+
+/* What plays on ends behind where it begins. */
+static void check_order(const struct cli_check *check, const struct lesson_step *step,
+                        const struct view_run *run)
+{
+    const struct lesson_show *show = &step->show;
+    struct view_position at, to;
+    struct fa_error error;
+    if (!show->at || !show->play_to || view_position_parse(run, show->at, &at, NULL) != FA_OK ||
+        view_position_parse(run, show->play_to, &to, NULL) != FA_OK || to.landed > at.landed ||
+        (to.landed == at.landed && to.flight > at.flight))
+        return;
+    fa_fail(&error, FA_BAD_FILE, "%.300s:%d: play_to %s: expected a place behind at %s",
+            check->lesson->file, step->line, show->play_to, show->at);
     cli_check_is_fine(check, FA_BAD_FILE, &error);
 }
 
@@ -153,6 +189,7 @@ static void check_run(const struct cli_check *check, const struct lesson_step *s
         find_points(&step->show, run, found);
         check_place(check, step, run, "at", step->show.at);
         check_place(check, step, run, "play_to", step->show.play_to);
+        check_order(check, step, run);
         check_place(check, step, run, "reveal", step->question ? step->question->reveal : NULL);
     }
     if (status == FA_OK && step->show.compare) {
@@ -231,16 +268,12 @@ static void check_break(const struct cli_check *check, const struct lesson_step 
     }
 }
 
-static void check_lesson(const struct cli_check *check)
+/* All steps and the recalled question, with the sizes that the lessons' seed has. */
+static void check_steps(const struct cli_check *check)
 {
     const struct lesson *lesson = check->lesson;
-    char words[LESSON_WORDS], text[1024];
+    char words[LESSON_WORDS];
     struct fa_error error;
-    int before = check->findings->faults;
-    cli_check_options(check);
-    if (check->findings->faults > before)
-        return; /* no run that they are of can be made */
-    check_card(check);
     for (int s = 0; s < lesson->n_steps; s++) {
         const struct lesson_step *step = &lesson->step[s];
         enum fa_status status =
@@ -263,7 +296,42 @@ static void check_lesson(const struct cli_check *check)
             check, cli_lesson_words(check->lessons, lesson, lesson->recall_scenario, words, &error),
             &error))
         check_question(check, lesson->recall, words);
+}
+
+/* The same for each of the sizes that a student's seed may pick. */
+static void check_varied(const struct cli_check *check)
+{
+    const struct lesson *lesson = check->lesson;
+    struct cli_lessons seeded = *check->lessons;
+    const struct cli_check varied = {&seeded, lesson, check->findings};
+    for (int v = 0; v < lesson->n_varies && check->lessons->seed < 0; v++) {
+        char text[LESSON_WORDS + 512];
+        int before = check->findings->faults;
+        seeded.seed = cli_lesson_seed_of(lesson, v);
+        check_steps(&varied);
+        if (check->findings->faults == before)
+            continue;
+        snprintf(text, sizeof text,
+                 "%.300s: that was with '%s' of vary, as --seed %" PRId64 " has it", lesson->file,
+                 lesson->vary[v], seeded.seed);
+        cli_check_tell(check->findings, lesson->number, text, true);
+        return;
+    }
+}
+
+static void check_lesson(const struct cli_check *check)
+{
+    const struct lesson *lesson = check->lesson;
+    char text[1024];
+    int before = check->findings->faults;
+    cli_check_options(check);
+    if (check->findings->faults > before)
+        return; /* no run that they are of can be made */
+    check_card(check);
+    check_steps(check);
     cli_check_open(check);
+    if (check->findings->faults == before)
+        check_varied(check);
     if (check->findings->faults > before)
         return;
     int questions = lesson->n_questions + (lesson->recall ? 1 : 0);

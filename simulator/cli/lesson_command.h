@@ -96,6 +96,9 @@ enum fa_status cli_lesson_right(const struct cli_lessons *lessons, const struct 
 enum fa_status cli_lesson_see(const struct cli_lessons *lessons, const struct lesson *lesson,
                               int step, char text[CLI_LESSON_TEXT], struct fa_error *error);
 
+/* The least seed that has the lesson's vary number `variant`, from 0. lesson_seed.c. */
+int64_t cli_lesson_seed_of(const struct lesson *lesson, int variant);
+
 /* Adds " --lessons DIR" to a command where the option was given. lesson_seed.c. */
 void cli_lesson_add_folder(const char *folder, char *text, size_t size);
 

@@ -49,6 +49,14 @@ static const char *find_variant(const struct lesson *lesson, int64_t seed)
     return index > 0 ? lesson->vary[index - 1] : NULL;
 }
 
+int64_t cli_lesson_seed_of(const struct lesson *lesson, int variant)
+{
+    int64_t seed = 0;
+    while (find_variant(lesson, seed) != lesson->vary[variant])
+        seed++;
+    return seed;
+}
+
 enum fa_status cli_lesson_seed(const struct lesson *lesson, const char *words, int64_t seed,
                                char out[LESSON_WORDS], struct fa_error *error)
 {
