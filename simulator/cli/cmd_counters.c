@@ -197,8 +197,8 @@ const struct cli_command cli_counters = {
     .examples =
         "  flashlab counters --rung flash2 --n 4096 --d 128 --heads 64 --dtype f16 --causal\n"
         "  flashlab counters --rung flash2 --pass both --n 1024 --heads 16 --format json\n"
-        "  flashlab counters --csv theirs.csv --algorithm flash2 --tiles 128x64 --heads 64 --n 4096 "
-        "--d 128 --dtype f16",
+        "  flashlab counters --csv theirs.csv --algorithm flash2 --tiles 128x64 --heads 64 \\\n"
+        "    --n 4096 --d 128 --dtype f16",
     .groups = groups,
     .run = run,
 };
